@@ -1,0 +1,70 @@
+// Hello is a small program to trace: a few goroutines, a recursion, a panic that is recovered.
+//
+//	ftgo live ./examples/hello
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+)
+
+func main() {
+	fmt.Println(greeting("world"))
+
+	var wg sync.WaitGroup
+	results := make([]int, 3)
+	for i := range results {
+		wg.Go(func() { results[i] = worker(i + 4) })
+	}
+	wg.Wait()
+	fmt.Println("fib:", results)
+
+	if err := careful(); err != nil {
+		fmt.Println("recovered:", err)
+	}
+	if len(os.Args) > 1 {
+		fmt.Println("arguments:", strings.Join(os.Args[1:], " "))
+	}
+}
+
+func greeting(whom string) string {
+	var b strings.Builder
+	b.WriteString("hello, ")
+	b.WriteString(whom)
+	return b.String()
+}
+
+// worker runs on a goroutine of its own.
+func worker(n int) int {
+	return fib(n)
+}
+
+func fib(n int) int {
+	if n < 2 {
+		return n
+	}
+	return fib(n-1) + fib(n-2)
+}
+
+// careful turns a panic into an error.
+func careful() (err error) {
+	defer rescue(&err)
+	careless(3)
+	return nil
+}
+
+func careless(depth int) {
+	if depth == 0 {
+		panic(errors.New("too deep"))
+	}
+	careless(depth - 1)
+}
+
+func rescue(err *error) {
+	if r := recover(); r != nil {
+		*err = r.(error)
+	}
+}

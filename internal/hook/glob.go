@@ -1,0 +1,77 @@
+package hook
+
+// Match reports whether name matches a glob of the kernel's kind (lib/glob.c): * stands for any string, also of dots and slashes, ?
+// for any character, [a-z] for one of a set, [!a-z] for one not in it, and a backslash takes the next character as it is. A bracket
+// that is never closed stands for itself, and so do the two of [...], which names of generic functions hold.
+func Match(glob, name string) bool {
+	// Where to go on after a mismatch: the last * takes one character more.
+	star, from := -1, 0
+	g, n := 0, 0
+	for n < len(name) {
+		if g < len(glob) && glob[g] == '*' {
+			star, from = g, n
+			g++
+			continue
+		}
+		if next, ok := matchOne(glob, g, name[n]); ok {
+			g = next
+			n++
+			continue
+		}
+		if star < 0 {
+			return false
+		}
+		from++
+		g, n = star+1, from
+	}
+	for g < len(glob) && glob[g] == '*' {
+		g++
+	}
+	return g == len(glob)
+}
+
+// matchOne matches one character against the glob at g, and returns where the glob goes on.
+func matchOne(glob string, g int, c byte) (next int, ok bool) {
+	if g >= len(glob) {
+		return g, false
+	}
+	switch glob[g] {
+	case '?':
+		return g + 1, true
+	case '\\':
+		if g+1 < len(glob) {
+			return g + 2, glob[g+1] == c
+		}
+	case '[':
+		if len(glob) >= g+5 && glob[g:g+5] == "[...]" {
+			return g + 1, c == '['
+		}
+		if next, ok, closed := matchSet(glob, g+1, c); closed {
+			return next, ok
+		}
+	}
+	return g + 1, glob[g] == c
+}
+
+func matchSet(glob string, g int, c byte) (next int, ok, closed bool) {
+	not := false
+	if g < len(glob) && (glob[g] == '!' || glob[g] == '^') {
+		not = true
+		g++
+	}
+	for first := true; g < len(glob); first = false {
+		if glob[g] == ']' && !first {
+			return g + 1, ok != not, true
+		}
+		lo, hi := glob[g], glob[g]
+		if g+2 < len(glob) && glob[g+1] == '-' && glob[g+2] != ']' {
+			hi = glob[g+2]
+			g += 2
+		}
+		if lo <= c && c <= hi {
+			ok = true
+		}
+		g++
+	}
+	return 0, false, false
+}

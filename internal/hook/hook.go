@@ -1,0 +1,77 @@
+// Package hook states the shape of the hook: what the rewriter writes into programs, what it adds to package runtime of the
+// standard library, and what the library in runtime/ binds to. It is stated here once; the rewriter copies these declarations, with
+// other names, into the packages it hooks and into package runtime, which cannot import anything of ours.
+package hook
+
+import "unsafe"
+
+// ABI numbers the shape. It changes with every change of a declaration in this file, or of what the functions in it may assume.
+const ABI = 1
+
+// Prefix begins every name that the rewriter adds to a package. A function whose name begins so is a wrapper: the patched
+// runtime leaves it, and the frame that called it, out of every stack trace.
+const Prefix = "ftgo_"
+
+// A Site is the cold half of a hooked function; the hot half is its byte in Table.Masks.
+type Site struct {
+	Tracers uint32 // the set of tracers that want the function, a bit each
+	ID      uint32 // number of the function in this process, from 1
+}
+
+// A Table lists the hooked functions of one package. It is static data of that package; registering it is the first thing that
+// the package's initialization does.
+type Table struct {
+	ABI    uint32
+	N      uint32 // number of functions
+	Kept   uint32 // functions left inlined in their callers
+	Alone  uint32 // functions left alone for another reason
+	Masks  *uint8 // [N]uint8: not zero while a tracer wants the function
+	Sites  *Site  // [N]Site
+	Path   string // import path, as it stands in symbol names
+	Names  string // a line each: name within the package, blank, line; a line that begins with a tab names the file of those below it
+	Base   uint32 // number of the first function; the library assigns it
+	Next   *Table // the table registered before; the library links them
+	Module string // main package: nothing; reserved
+}
+
+// Hooks is what the library offers to the hooks: the symbol runtime.ftgo_hooks. The patched runtime declares it without content,
+// the library with; the linker takes the content, so the functions are bound before any init function runs. Without the
+// library every field is zero.
+type Hooks struct {
+	ABI uint32
+
+	// Attach is called once, when package runtime initializes.
+	Attach func(*Runtime)
+	// Register is called with the table of each hooked package before anything else in the package runs.
+	Register func(*Table)
+	// Enter is called on entry to a function with a mask that is not zero, on the goroutine's own stack, never on g0 or the
+	// signal stack and never while the goroutine is inside Enter or Exit. slot is the goroutine's word for the library, fp the
+	// frame of the hook, form the number of frames between it and the function's caller. The result goes to Exit; 0 means that
+	// there is nothing to leave.
+	Enter func(site *Site, slot *unsafe.Pointer, parent uintptr, p int32) uintptr
+	// Exit is called when the function returns, panics or ends its goroutine.
+	Exit func(token uintptr, slot *unsafe.Pointer, p int32)
+	// End is called when the program ends: by main's return, os.Exit, or a panic that nobody recovers.
+	End func()
+}
+
+// Runtime is what the patched runtime offers to the library.
+type Runtime struct {
+	ABI uint32
+
+	Getenv   func(key string) string           // works before package os and syscall are initialized
+	Alloc    func(size uintptr) unsafe.Pointer // zeroed memory outside the Go heap, never given back
+	Lock     func()                            // a runtime lock: the holder is not preempted, and must not block
+	Unlock   func()
+	Mask     func(mask *uint8, v uint8)                  // the only writer of masks, where the race detector does not look
+	Dead     func() unsafe.Pointer                       // takes the list of the words of goroutines that have ended, linked through their first word
+	Slot     func() *unsafe.Pointer                      // the calling goroutine's word; nil on g0 and inside a hook
+	Who      func() (goid, parent uint64, start uintptr) // the calling goroutine, the one that started it, and its function
+	Barrier  func()                                      // returns when every P has passed a safe point
+	Nanotime func() int64                                // the monotonic clock
+	Text     uintptr                                     // where the program's text begins
+	Frames   bool                                        // whether Enter is given the parent
+	Enter    func(site *Site) uintptr                    // the hook's entry, for code that is hooked by hand
+	Exit     func(token uintptr)                         // the hook's exit
+	Fatal    func(msg string)                            // prints a line on standard error
+}

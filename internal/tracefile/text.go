@@ -1,0 +1,155 @@
+package tracefile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Options are the kernel's trace options that change the text (Documentation/trace/ftrace.rst, "trace_options"). The zero value is
+// the kernel's default.
+type Options struct {
+	NoCPU      bool // nofuncgraph-cpu
+	NoDuration bool // nofuncgraph-duration
+	NoOverhead bool // nofuncgraph-overhead
+	NoParent   bool // noprint-parent
+	AbsTime    bool // funcgraph-abstime
+	Proc       bool // funcgraph-proc
+	Tail       bool // funcgraph-tail
+	Overrun    bool // funcgraph-overrun
+}
+
+// Set sets an option by the kernel's name, "no" in front of it to switch it off.
+func (o *Options) Set(option string) error {
+	name, off := strings.CutPrefix(option, "no")
+	var p *bool
+	switch name {
+	case "funcgraph-cpu":
+		p, off = &o.NoCPU, !off
+	case "funcgraph-duration":
+		p, off = &o.NoDuration, !off
+	case "funcgraph-overhead":
+		p, off = &o.NoOverhead, !off
+	case "print-parent":
+		p, off = &o.NoParent, !off
+	case "funcgraph-abstime":
+		p = &o.AbsTime
+	case "funcgraph-proc":
+		p = &o.Proc
+	case "funcgraph-tail":
+		p = &o.Tail
+	case "funcgraph-overrun":
+		p = &o.Overrun
+	default:
+		return errors.New("there is no option " + strconv.Quote(option) + ": there are funcgraph-abstime, funcgraph-cpu, funcgraph-duration, funcgraph-overhead, funcgraph-overrun, funcgraph-proc, funcgraph-tail and print-parent, each with \"no\" in front of it to switch it off")
+	}
+	*p = !off
+	return nil
+}
+
+// WriteText writes the trace as the kernel's file "trace" shows it, in the format of the tracer that made it.
+func (t *Trace) WriteText(w io.Writer, o Options) error {
+	b := bufio.NewWriterSize(w, 64<<10)
+	switch le.Uint32(t.Header[HTracer:]) {
+	case TracerGraph:
+		t.writeGraph(b, o)
+	case TracerFunction:
+		t.writeFunction(b, o)
+	default:
+		fmt.Fprintf(b, "# tracer: nop\n#\n")
+		t.writeCounts(b)
+		fmt.Fprintf(b, "#\n")
+	}
+	return b.Flush()
+}
+
+// writeCounts writes the lines of the header that are not the kernel's.
+func (t *Trace) writeCounts(b *bufio.Writer) {
+	fmt.Fprintf(b, "# entries-in-buffer/entries-written: %d/%d   #P:%d\n", t.InBuffer(), t.Written(), t.procs)
+	hooked, kept, alone := t.Hooked()
+	fmt.Fprintf(b, "# functions: %d hooked", hooked)
+	if kept > 0 {
+		fmt.Fprintf(b, ", %d left inlined (built with -inline=hook they are traced too)", kept)
+	}
+	if alone > 0 {
+		fmt.Fprintf(b, ", %d left alone", alone)
+	}
+	fmt.Fprintf(b, "\n")
+	if n := t.Overrun(); n > 0 {
+		fmt.Fprintf(b, "# overruns: %d calls deeper than the return stack's %d\n", n, le.Uint32(t.Header[HMaxStack:]))
+	}
+	if n := le.Uint64(t.Header[HDropped:]); n > 0 {
+		fmt.Fprintf(b, "# dropped: %d records found no room\n", n)
+	}
+	if le.Uint32(t.Header[HState:])&StateNoSpace != 0 {
+		fmt.Fprintf(b, "# recording stopped early: the file system is full\n")
+	}
+}
+
+func (t *Trace) writeFunction(b *bufio.Writer, o Options) {
+	fmt.Fprintf(b, "# tracer: function\n#\n")
+	t.writeCounts(b)
+	b.WriteString(`#
+#                                _-----=> irqs-off/BH-disabled
+#                               / _----=> need-resched
+#                              | / _---=> hardirq/softirq
+#                              || / _--=> preempt-depth
+#                              ||| / _-=> migrate-disable
+#                              |||| /     delay
+#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
+#              | |         |   |||||     |         |
+`)
+	var num [20]byte
+	for e := range t.Events() {
+		if e.Lost > 0 {
+			fmt.Fprintf(b, "CPU:%d [LOST %d EVENTS]\n", e.Proc, e.Lost)
+		}
+		if e.Kind != KindFunction {
+			continue
+		}
+		comm := cut(t.comm(e.g), 16)
+		blanks(b, 16-len(comm))
+		b.WriteString(comm)
+		b.WriteByte('-')
+		id := strconv.AppendUint(num[:0], e.g.id, 10)
+		b.Write(id)
+		blanks(b, 7-len(id))
+		us := e.Time / 1000
+		fmt.Fprintf(b, " [%03d] ..... %5d.%06d: ", e.Proc, us/1e6, us%1e6)
+		b.WriteString(t.Name(e.Func))
+		if !o.NoParent {
+			b.WriteString(" <-")
+			b.WriteString(t.symbol(e.Parent))
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func (t *Trace) symbol(off uint32) string {
+	if off == 0 {
+		return "[unknown]"
+	}
+	if t.Symbol != nil {
+		if s := t.Symbol(off); s != "" {
+			return s
+		}
+	}
+	return "0x" + strconv.FormatUint(uint64(off)+le.Uint64(t.Header[HText:]), 16)
+}
+
+func blanks(b *bufio.Writer, n int) {
+	const many = "                                                                "
+	for ; n > 0; n -= len(many) {
+		b.WriteString(many[:min(n, len(many))])
+	}
+}
+
+func cut(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}

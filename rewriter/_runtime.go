@@ -1,0 +1,245 @@
+package runtime
+
+// This file is added to package runtime when ftgo compiles it. The declarations of internal/hook come with it, under the names
+// ftgo_Site, ftgo_Table, ftgo_Hooks, ftgo_Runtime and ftgo_ABI. Patches elsewhere in the package, each made by shape, call
+// ftgo_funcID, ftgo_elide and ftgo_recoverID, put the fields ftgo, ftgoNote and ftgoBusy into g, and rename gdestroy,
+// runExitHooks and preprintpanics to names that begin with ftgo_.
+
+import (
+	"internal/abi"
+	"internal/bytealg"
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// ftgo_hooks is bound by the linker: the library declares it with content.
+//
+//go:linkname ftgo_hooks
+var ftgo_hooks ftgo_Hooks
+
+var ftgo_runtime = ftgo_Runtime{ABI: ftgo_ABI}
+
+// ftgo_dead heads the list of the library's words of goroutines that have ended. Nothing of the library runs on g0, where
+// goroutines die; it takes the list when it next makes a goroutine's state.
+var ftgo_dead uintptr
+
+// ftgo_lock_ guards the library's slow paths. A runtime lock, because hooks run where a goroutine must not block.
+var ftgo_lock_ mutex
+
+func init() {
+	r := &ftgo_runtime
+	r.Getenv = gogetenv
+	r.Alloc = func(size uintptr) unsafe.Pointer { return persistentalloc(size, 64, &memstats.other_sys) }
+	r.Lock = func() { lock(&ftgo_lock_) }
+	r.Unlock = func() { unlock(&ftgo_lock_) }
+	r.Mask = func(mask *uint8, v uint8) { atomic.Store8(mask, v) }
+	r.Dead = func() unsafe.Pointer { return unsafe.Pointer(atomic.Xchguintptr(&ftgo_dead, 0)) }
+	r.Slot = ftgo_slot
+	r.Who = func() (uint64, uint64, uintptr) { gp := getg(); return gp.goid, gp.parentGoid, gp.startpc }
+	r.Barrier = ftgo_barrier
+	r.Nanotime = nanotime
+	r.Text = firstmoduledata.text
+	r.Frames = framepointer_enabled
+	r.Enter = ftgo_enterByHand
+	r.Exit = ftgo_exit
+	r.Fatal = func(msg string) { print("ftgo: ", msg, "\n") }
+	if ftgo_hooks.Attach != nil {
+		ftgo_hooks.Attach(r)
+	} else if gogetenv("FTGO_TRACER") != "" {
+		print("ftgo: FTGO_TRACER is set, but this program holds hooks without the library that serves them: build it with \"ftgo build\", or import github.com/ftgo/ftgo/runtime\n")
+	}
+}
+
+// ftgo_register is the first initializer of every hooked package.
+//
+//go:linkname ftgo_register
+func ftgo_register(t *ftgo_Table) bool {
+	if ftgo_hooks.Register != nil {
+		ftgo_hooks.Register(t)
+	}
+	return true
+}
+
+// ftgo_take reports whether a function that is entered with a mask that is not zero should call its wrapper. It should not when
+// the wrapper is what called it, which the note tells; inside a hook (recursion guard); on g0 and on the signal stack.
+//
+//go:linkname ftgo_take
+func ftgo_take(site *ftgo_Site) bool {
+	gp := getg()
+	if gp.ftgoNote == uintptr(unsafe.Pointer(site)) {
+		gp.ftgoNote = 0
+		return false
+	}
+	return gp.ftgoBusy == 0 && gp == gp.m.curg
+}
+
+// ftgo_enter is the entry hook of a wrapper. Leaving the note is its last act on every path: without it the function and its
+// wrapper would call each other for ever.
+//
+//go:linkname ftgo_enter
+func ftgo_enter(site *ftgo_Site) uintptr {
+	gp := getg()
+	gp.ftgoBusy = 1
+	var tok, parent uintptr
+	if framepointer_enabled {
+		fp := (*[2]uintptr)(unsafe.Pointer(getfp())) // this function's frame
+		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the wrapper's
+		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the function's
+		parent = fp[1]
+	}
+	if enter := ftgo_hooks.Enter; enter != nil {
+		tok = enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
+	}
+	gp.ftgoBusy = 0
+	gp.ftgoNote = uintptr(unsafe.Pointer(site))
+	return tok
+}
+
+// ftgo_enterHere is the entry hook of a function that carries it in place: a function literal, an init function.
+//
+//go:linkname ftgo_enterHere
+func ftgo_enterHere(site *ftgo_Site) uintptr {
+	gp := getg()
+	if gp.ftgoBusy != 0 || gp != gp.m.curg || ftgo_hooks.Enter == nil {
+		return 0
+	}
+	gp.ftgoBusy = 1
+	var parent uintptr
+	if framepointer_enabled {
+		fp := (*[2]uintptr)(unsafe.Pointer(getfp()))
+		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))
+		parent = fp[1]
+	}
+	tok := ftgo_hooks.Enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
+	gp.ftgoBusy = 0
+	return tok
+}
+
+// ftgo_enterByHand is ftgo_enterHere for ftrace.Enter: one frame more lies between the hook and the function.
+func ftgo_enterByHand(site *ftgo_Site) uintptr {
+	gp := getg()
+	if gp.ftgoBusy != 0 || gp != gp.m.curg || ftgo_hooks.Enter == nil {
+		return 0
+	}
+	gp.ftgoBusy = 1
+	var parent uintptr
+	if framepointer_enabled {
+		fp := (*[2]uintptr)(unsafe.Pointer(getfp()))
+		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))
+		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))
+		parent = fp[1]
+	}
+	tok := ftgo_hooks.Enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
+	gp.ftgoBusy = 0
+	return tok
+}
+
+// ftgo_exit is the exit hook, deferred by wrappers. A note that is left over (the mask went off between the wrapper and the
+// function) is cleared.
+//
+//go:linkname ftgo_exit
+func ftgo_exit(tok uintptr) {
+	gp := getg()
+	gp.ftgoNote = 0
+	if tok == 0 {
+		return
+	}
+	gp.ftgoBusy = 1
+	ftgo_hooks.Exit(tok, &gp.ftgo, gp.m.p.ptr().id)
+	gp.ftgoBusy = 0
+}
+
+func ftgo_slot() *unsafe.Pointer {
+	gp := getg()
+	if gp != gp.m.curg || gp.ftgoBusy != 0 {
+		return nil
+	}
+	return &gp.ftgo
+}
+
+func ftgo_barrier() {
+	semacquire(&worldsema)
+	forEachP(waitReasonGCMarkTermination, func(*p) {})
+	semrelease(&worldsema)
+}
+
+// gdestroy runs on g0 when a goroutine ends.
+func gdestroy(gp *g) {
+	if p := uintptr(gp.ftgo); p != 0 {
+		for {
+			head := atomic.Loaduintptr(&ftgo_dead)
+			*(*uintptr)(gp.ftgo) = head
+			if atomic.Casuintptr(&ftgo_dead, head, p) {
+				break
+			}
+		}
+		gp.ftgo = nil
+	}
+	gp.ftgoNote = 0
+	gp.ftgoBusy = 0
+	ftgo_gdestroy(gp)
+}
+
+// runExitHooks sees the end of main and os.Exit.
+func runExitHooks(code int) {
+	ftgo_runExitHooks(code)
+	if ftgo_hooks.End != nil {
+		ftgo_hooks.End()
+	}
+}
+
+// preprintpanics sees a panic that nobody recovered, before it is printed, on the goroutine's own stack.
+func preprintpanics(p *_panic) {
+	ftgo_preprintpanics(p)
+	if ftgo_hooks.End != nil {
+		ftgo_hooks.End()
+	}
+}
+
+// ftgo_wrapper is the FuncID of wrappers. No function has it in the tables; ftgo_funcID makes it.
+const ftgo_wrapper abi.FuncID = 0xf7
+
+// ftgo_funcID is f.funcID, or ftgo_wrapper for a function whose name bears the mark. Every wrapper defers, and few other
+// functions do, so names are looked at seldom.
+func ftgo_funcID(f funcInfo) abi.FuncID {
+	if f.funcID == abi.FuncIDNormal && f.deferreturn != 0 && ftgo_marked(funcname(f)) {
+		return ftgo_wrapper
+	}
+	return f.funcID
+}
+
+// ftgo_marked reports whether the last element of a symbol name begins with the mark. Wrappers of generic functions end in
+// their type arguments, which may hold dots: they do not count.
+func ftgo_marked(name string) bool {
+	if i := bytealg.IndexByteString(name, '['); i >= 0 {
+		if len(name) > 0 && name[len(name)-1] == ']' {
+			name = name[:i]
+		} else { // pkg.(*T[...]).ftgo_M
+			for i = len(name) - 1; name[i] != ']'; i-- {
+			}
+			name = name[i:]
+		}
+	}
+	i := len(name) - 1
+	for i >= 0 && name[i] != '.' {
+		i--
+	}
+	name = name[i+1:]
+	return len(name) > 5 && name[:5] == "ftgo_"
+}
+
+// ftgo_elide reports whether a frame with the given FuncID, which called a frame with FuncID callee, stays out of stack traces:
+// wrappers, and the functions that called their wrapper, which appear once more as the body that the wrapper called.
+func ftgo_elide(id, callee abi.FuncID) bool {
+	return id == ftgo_wrapper || callee == ftgo_wrapper || id == abi.FuncIDWrapper && elideWrapperCalling(callee)
+}
+
+// ftgo_recoverID is the FuncID that gorecover's frame count should see: FuncIDWrapper for the frames that ftgo adds.
+func ftgo_recoverID(id abi.FuncID, callee *abi.FuncID) abi.FuncID {
+	last := *callee
+	*callee = id
+	if id == ftgo_wrapper || last == ftgo_wrapper {
+		return abi.FuncIDWrapper
+	}
+	return id
+}

@@ -1,0 +1,125 @@
+package rewriter
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// Flags are the flags of the build side: of "go build -toolexec 'ftgo FLAGS'", and of the environment variable FTGOFLAGS. Every one
+// of them changes what is compiled, so all are part of the build cache's keys.
+type Flags struct {
+	Pkg     string // comma-separated package patterns; empty: every package outside the standard library
+	Notrace string // comma-separated globs of functions to leave alone
+	Inline  string // keep, hook or a number
+}
+
+// Register defines the flags in a flag set.
+func (f *Flags) Register(fs *flag.FlagSet) {
+	fs.StringVar(&f.Pkg, "pkg", f.Pkg, "hook the packages that match these comma-separated `patterns` (default: all but the standard library)")
+	fs.StringVar(&f.Notrace, "notrace", f.Notrace, "leave the functions that match these comma-separated `globs` without hooks")
+	fs.StringVar(&f.Inline, "inline", f.Inline, "keep: leave inlined functions inlined; hook: hook every function; `N`: those that cost the inliner more than N")
+}
+
+// ParseFlags parses FTGOFLAGS and then args, and returns what follows the flags in args.
+func ParseFlags(args []string) (Flags, []string, error) {
+	f := Flags{Inline: "keep"}
+	fs := flag.NewFlagSet("ftgo", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	f.Register(fs)
+	if env := strings.Fields(os.Getenv("FTGOFLAGS")); len(env) > 0 {
+		if err := fs.Parse(env); err != nil {
+			return f, nil, fmt.Errorf("FTGOFLAGS: %w", err)
+		}
+		if fs.NArg() > 0 {
+			return f, nil, fmt.Errorf("FTGOFLAGS: %q is not a flag", fs.Arg(0))
+		}
+	}
+	if err := fs.Parse(args); err != nil {
+		return f, nil, err
+	}
+	_, err := f.options()
+	return f, fs.Args(), err
+}
+
+// String returns the flags in a form that is the same for the same meaning.
+func (f Flags) String() string {
+	return fmt.Sprintf("-pkg=%s -notrace=%s -inline=%s", f.Pkg, f.Notrace, f.Inline)
+}
+
+// Args returns the flags that are not at their defaults, as arguments.
+func (f Flags) Args() (args []string) {
+	for _, kv := range [][3]string{{"pkg", f.Pkg, ""}, {"notrace", f.Notrace, ""}, {"inline", f.Inline, "keep"}} {
+		if kv[1] != kv[2] && kv[1] != "" {
+			args = append(args, "-"+kv[0]+"="+kv[1])
+		}
+	}
+	return args
+}
+
+func (f Flags) options() (Options, error) {
+	var opt Options
+	switch f.Inline {
+	case "keep", "":
+		opt.Inline = InlineKeep
+	case "hook":
+		opt.Inline = -1
+	default:
+		n, err := strconv.Atoi(f.Inline)
+		if err != nil || n < 0 || n > InlineKeep {
+			return opt, fmt.Errorf("-inline=%s: want keep, hook or a number from 0 to %d", f.Inline, InlineKeep)
+		}
+		opt.Inline = n
+	}
+	if f.Notrace != "" {
+		globs := strings.Split(f.Notrace, ",")
+		opt.Notrace = func(name string) bool {
+			for _, g := range globs {
+				if hook.Match(g, name) {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return opt, nil
+}
+
+// matchPackage reports whether an import path matches one of the comma-separated patterns, in which "..." stands for any string
+// and a trailing "/..." for nothing as well, as in "go help packages".
+func matchPackage(patterns, path string) bool {
+	if patterns == "" {
+		return true
+	}
+	for _, p := range strings.Split(patterns, ",") {
+		if p == path || strings.HasSuffix(p, "/...") && path == strings.TrimSuffix(p, "/...") || matchDots(p, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func matchDots(pattern, path string) bool {
+	parts := strings.Split(pattern, "...")
+	if len(parts) == 1 {
+		return pattern == path
+	}
+	if !strings.HasPrefix(path, parts[0]) {
+		return false
+	}
+	path = path[len(parts[0]):]
+	last := len(parts) - 1
+	for _, p := range parts[1:last] {
+		i := strings.Index(path, p)
+		if i < 0 {
+			return false
+		}
+		path = path[i+len(p):]
+	}
+	return strings.HasSuffix(path, parts[last])
+}

@@ -1,0 +1,252 @@
+package rewriter
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strings"
+	"unicode"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// reEntry writes
+//
+//	func (s *S) Foo(a int) error { if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_S_Foo(s, a) }; …the body, as it was… }
+//	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int) error { defer ftgo_exit(ftgo_enter(&ftgo_sites[7])); return ftgo_r.Foo(ftgo_p0) }
+//
+// The wrapper of a method is a function, not a method: it stays out of method sets, type descriptors and the wrappers that
+// embedding makes. On a generic receiver it is a method, since there the type's constraints would be needed.
+func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
+	var recvArg, recvParam string
+	var generic bool
+	wrapper := d.Name.Name
+	if d.Recv != nil {
+		var base string
+		base, _, generic = receiver(d)
+		recv := d.Recv.List[0]
+		recvArg = w.nameParam(f, recv, 0, hook.Prefix+"r")
+		recvParam = hook.Prefix + "r " + f.text(recv.Type)
+		if !generic {
+			wrapper = base + "_" + wrapper
+		}
+	}
+	wrapper = w.unique(hook.Prefix+wrapper, num)
+
+	// The parameters: the original's own names in the dispatch, fresh ones in the wrapper, where nothing can hide what it calls.
+	var params, args, freshArgs []string
+	n := 0
+	for _, p := range d.Type.Params.List {
+		dots := ""
+		if _, ok := p.Type.(*ast.Ellipsis); ok {
+			dots = "..."
+		}
+		for i := range max(1, len(p.Names)) {
+			fresh := fmt.Sprintf("%sp%d", hook.Prefix, n)
+			n++
+			args = append(args, w.nameParam(f, p, i, fresh)+dots)
+			freshArgs = append(freshArgs, fresh+dots)
+			params = append(params, fresh+" "+f.text(p.Type))
+		}
+	}
+	var tparams, targs []string
+	if d.Type.TypeParams != nil {
+		for _, p := range d.Type.TypeParams.List {
+			for i, id := range p.Names {
+				name := id.Name
+				if name == "_" {
+					name = fmt.Sprintf("%st%d", hook.Prefix, len(targs))
+					f.edits.replace(f.off(id.Pos()), f.off(id.End()), name)
+				}
+				targs = append(targs, name)
+				if i == len(p.Names)-1 {
+					name += " " + f.text(p.Type)
+				}
+				tparams = append(tparams, name)
+			}
+		}
+	}
+	targList, tparamList := "", ""
+	if len(targs) > 0 {
+		targList = "[" + strings.Join(targs, ", ") + "]"
+		tparamList = "[" + strings.Join(tparams, ", ") + "]"
+	}
+	results, ret := f.results(d.Type), ""
+	if results != "" {
+		ret = "return "
+	}
+
+	// The dispatch.
+	call := wrapper + targList + "(" + strings.Join(args, ", ") + ")"
+	switch {
+	case generic:
+		call = recvArg + "." + call
+	case d.Recv != nil:
+		call = wrapper + targList + "(" + strings.Join(append([]string{recvArg}, args...), ", ") + ")"
+	}
+	if ret == "" {
+		call += "; return"
+	}
+	f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 && ftgo_take(&ftgo_sites[%s]) { %s%s }", num, num, ret, call))
+
+	// The wrapper.
+	callee := d.Name.Name + targList
+	head := "func "
+	switch {
+	case generic:
+		head += "(" + recvParam + ") " + wrapper + tparamList
+		callee = hook.Prefix + "r." + callee
+	case d.Recv != nil:
+		head += wrapper + tparamList
+		params = append([]string{recvParam}, params...)
+		callee = hook.Prefix + "r." + callee
+	default:
+		head += wrapper + tparamList
+	}
+	fmt.Fprintf(&f.tail, "\n%s\n%s(%s) %s{ defer ftgo_exit(ftgo_enter(&ftgo_sites[%s])); %s%s(%s) }\n",
+		f.directive(w.fset, d.Type.Func, false), head, strings.Join(params, ", "), results, num, ret, callee, strings.Join(freshArgs, ", "))
+}
+
+// inPlace writes the conditional deferred exit. For what cannot name itself.
+func (w *writer) inPlace(f *file, body *ast.BlockStmt, num string) {
+	f.insertAtBody(w.fset, body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { defer ftgo_exit(ftgo_enterHere(&ftgo_sites[%s])) }", num, num))
+}
+
+// unique returns a name for a wrapper that no other has.
+func (w *writer) unique(name, num string) string {
+	if w.wrappers[name] {
+		name += "_" + num
+	}
+	w.wrappers[name] = true
+	return name
+}
+
+// nameParam returns the name of the i'th parameter of a field, after giving it one if it has none or is blank.
+func (w *writer) nameParam(f *file, p *ast.Field, i int, fresh string) string {
+	if len(p.Names) == 0 {
+		f.edits.insert(f.off(p.Type.Pos()), fresh+" "+f.directive(w.fset, p.Type.Pos(), true))
+		return fresh
+	}
+	id := p.Names[i]
+	if id.Name == "_" {
+		f.edits.replace(f.off(id.Pos()), f.off(id.End()), fresh+f.directive(w.fset, id.End(), true))
+		return fresh
+	}
+	return id.Name
+}
+
+// results returns a result list without names, with parentheses and a blank behind; "" if there are none.
+func (f *file) results(t *ast.FuncType) string {
+	if t.Results == nil {
+		return ""
+	}
+	var types []string
+	for _, r := range t.Results.List {
+		for range max(1, len(r.Names)) {
+			types = append(types, f.text(r.Type))
+		}
+	}
+	if len(types) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(types, ", ") + ") "
+}
+
+// insertAtBody inserts a statement at the start of a body. Behind a brace that ends its line nothing moves; otherwise a directive
+// gives what follows its column back.
+func (f *file) insertAtBody(fset *token.FileSet, body *ast.BlockStmt, stmt string) {
+	off := f.off(body.Lbrace) + 1
+	rest := f.Src[off:]
+	for i, c := range rest {
+		if c == '\n' || c == '/' && i+1 < len(rest) && rest[i+1] == '/' {
+			f.edits.insert(off, stmt)
+			return
+		}
+		if !unicode.IsSpace(rune(c)) {
+			break
+		}
+	}
+	f.edits.insert(off, stmt+"; "+f.directive(fset, body.Lbrace+1, true))
+}
+
+// finish returns the rewritten file: the original under its own name from line 1 on, edited, then the wrappers.
+func (f *file) finish() []byte {
+	src := f.edits.apply(f.Src)
+	src = []byte(strings.TrimPrefix(string(src), "\uFEFF"))
+	var b strings.Builder
+	fmt.Fprintf(&b, "//line %s:1:1\n", f.Name)
+	b.Write(src)
+	if len(src) > 0 && src[len(src)-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	b.WriteString(f.tail.String())
+	return []byte(b.String())
+}
+
+// table returns the file that declares the masks, sites and names of the package, and registers them. Its only initializer is the
+// first of the first file, so it runs before anything else in the package (Go specification, Package initialization).
+func (w *writer) table() []byte {
+	var b strings.Builder
+	kept, alone := 0, 0
+	for _, fn := range w.funcs {
+		switch fn.Form {
+		case Inlined:
+			kept++
+		case Alone:
+			alone++
+		}
+	}
+	fmt.Fprintf(&b, "package %s\n\nimport _ \"unsafe\"\n\n%s", w.files[0].tree.Name.Name, shapeTypes())
+	n := len(w.names)
+	fmt.Fprintf(&b, `
+var (
+	ftgo_mask  [%d]uint8
+	ftgo_sites [%d]ftgo_Site
+	ftgo_table = ftgo_Table{
+		ABI:   %d,
+		N:     %d,
+		Kept:  %d,
+		Alone: %d,
+		Masks: &ftgo_mask[0],
+		Sites: &ftgo_sites[0],
+		Path:  %q,
+		Names: %s,
+	}
+	ftgo_registered = ftgo_register(&ftgo_table)
+)
+
+//go:linkname ftgo_register runtime.ftgo_register
+func ftgo_register(*ftgo_Table) bool
+
+//go:linkname ftgo_take runtime.ftgo_take
+func ftgo_take(*ftgo_Site) bool
+
+//go:linkname ftgo_enter runtime.ftgo_enter
+func ftgo_enter(*ftgo_Site) uintptr
+
+//go:linkname ftgo_enterHere runtime.ftgo_enterHere
+func ftgo_enterHere(*ftgo_Site) uintptr
+
+//go:linkname ftgo_exit runtime.ftgo_exit
+func ftgo_exit(uintptr)
+`, n, n, hook.ABI, n, kept, alone, w.path, w.nameList())
+	return []byte(b.String())
+}
+
+// nameList returns Table.Names as a Go string.
+func (w *writer) nameList() string {
+	var b strings.Builder
+	file := ""
+	for _, fn := range w.names {
+		if fn.File != file {
+			file = fn.File
+			fmt.Fprintf(&b, "\t%s\n", baseName(file))
+		}
+		fmt.Fprintf(&b, "%s %d\n", fn.Name, fn.Line)
+	}
+	return fmt.Sprintf("%q", b.String())
+}
+
+func baseName(path string) string {
+	return path[strings.LastIndexAny(path, `/\`)+1:]
+}

@@ -1,0 +1,13 @@
+//go:build unix
+
+package toolexec
+
+import (
+	"os"
+	"syscall"
+)
+
+// Exec runs a tool as it is, in place of this process.
+func Exec(args []string) error {
+	return syscall.Exec(args[0], args, os.Environ())
+}

@@ -1,0 +1,79 @@
+package rewriter
+
+import (
+	"fmt"
+	"go/token"
+	"strconv"
+	"strings"
+)
+
+// A lineDirective is a //line or /*line*/ comment of the input (cgo, cmd/cover and parser generators write them).
+type lineDirective struct {
+	off  int
+	name string // as written; the compiler and package go/scanner make it absolute in different ways
+}
+
+// lineDirectives returns the directives of a file in order. Form: cmd/compile, "Compiler Directives".
+func lineDirectives(f *file) (list []lineDirective) {
+	for _, g := range f.tree.Comments {
+		for _, c := range g.List {
+			text := c.Text
+			switch {
+			case strings.HasPrefix(text, "//line ") && f.tok.PositionFor(c.Pos(), false).Column == 1:
+				text = text[len("//line "):]
+			case strings.HasPrefix(text, "/*line "):
+				text = strings.TrimSuffix(text[len("/*line "):], "*/")
+			default:
+				continue
+			}
+			name, n, ok := cutNumber(strings.TrimRight(text, "\r"))
+			if !ok || n <= 0 {
+				continue
+			}
+			if rest, n, ok := cutNumber(name); ok && n > 0 {
+				name = rest
+				if name == "" && len(list) > 0 {
+					name = list[len(list)-1].name
+				} else if name == "" {
+					name = f.Name
+				}
+			}
+			list = append(list, lineDirective{f.off(c.Pos()), name})
+		}
+	}
+	return list
+}
+
+// cutNumber cuts ":N" off the end of s.
+func cutNumber(s string) (rest string, n int, ok bool) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return s, 0, false
+	}
+	n, err := strconv.Atoi(s[i+1:])
+	return s[:i], n, err == nil
+}
+
+// directive returns the comment that gives what follows it the position of pos, as the input's own directives say it. Inline: of
+// the /*line*/ kind.
+func (f *file) directive(fset *token.FileSet, pos token.Pos, inline bool) string {
+	p := fset.PositionFor(pos, true)
+	name := ""
+	if len(f.lines) > 0 {
+		name = f.Name
+		for _, l := range f.lines {
+			if l.off > f.off(pos) {
+				break
+			}
+			name = l.name
+		}
+	}
+	where := fmt.Sprintf("%s:%d:%d", name, p.Line, p.Column)
+	if p.Column == 0 { // the directive in force gives lines alone
+		where = fmt.Sprintf("%s:%d", name, p.Line)
+	}
+	if inline {
+		return "/*line " + where + "*/"
+	}
+	return "//line " + where
+}

@@ -1,0 +1,144 @@
+package rewriter
+
+import (
+	"fmt"
+	"go/ast"
+
+	"golang.org/x/tools/go/ast/astutil"
+)
+
+// The cost of inlining a function literal up to which the compiler does so where it is called directly, and where that is its only
+// call (inlineClosureCalledOnceCost and the doubled budget in cmd/compile/internal/inline).
+const (
+	inlineLiteral     = 2 * InlineKeep
+	inlineLiteralOnce = 10 * InlineKeep
+)
+
+// tinyLiteral is the cost up to which a literal that remains a function (a comparison handed to a sort, say) is left without a
+// hook when inlined functions are: the deferred exit in place would cost it more than it costs itself.
+const tinyLiteral = 40
+
+// litScope is where a function literal stands.
+type litScope struct {
+	name    string // what the number is appended to
+	gen     *int   // the number of the last literal
+	inlined bool   // in a function that is left inlined, which takes its literals along
+	alone   bool   // in a function that a directive keeps from being hooked
+}
+
+// use is what is done with a function literal, as far as inlining is concerned.
+type use uint8
+
+const (
+	usedAsValue use = iota // it remains a function
+	calledOnce             // func() { … }()
+	calledByVar            // f := func() { … } with no use of f but calls
+)
+
+// literals decides on the function literals below a node, and hooks them. They are numbered as the compiler does
+// (closureName in cmd/compile/internal/ir): in source order, below the function that holds them.
+func (w *writer) literals(f *file, root ast.Node, scope litScope) {
+	astutil.Apply(root, func(c *astutil.Cursor) bool {
+		lit, ok := c.Node().(*ast.FuncLit)
+		if !ok || c.Node() == root {
+			return true
+		}
+		*scope.gen++
+		name := fmt.Sprintf("%s%d", scope.name, *scope.gen)
+		if scope.gen == &w.globs {
+			name = fmt.Sprintf("glob..func%d", *scope.gen)
+		}
+		form, reason, cost := w.decideLiteral(lit, literalUse(c, root), name, scope)
+		fn := w.add(f, lit.Pos(), name, form, reason, cost)
+		if form == InPlace {
+			w.inPlace(f, lit.Body, w.number(f, fn))
+		}
+		w.literals(f, lit.Body, litScope{name: name + ".", gen: new(int), inlined: form == Inlined, alone: scope.alone})
+		return false
+	}, nil)
+}
+
+func (w *writer) decideLiteral(lit *ast.FuncLit, u use, name string, scope litScope) (Form, string, int) {
+	if w.opt.Notrace != nil && w.opt.Notrace(w.path+"."+name) {
+		return Alone, "-notrace", -1
+	}
+	if scope.alone {
+		return Alone, "it is part of a function that is left alone", -1
+	}
+	cost := w.costs.body(lit.Body)
+	if cost < 0 || w.opt.Inline < 0 {
+		return InPlace, "", cost
+	}
+	scale := func(limit int) int { return limit * w.opt.Inline / InlineKeep }
+	switch {
+	case u == calledOnce && cost <= scale(inlineLiteralOnce), u == calledByVar && cost <= scale(inlineLiteral):
+		return Inlined, fmt.Sprintf("the compiler inlines it where it is called (cost %d)", cost), cost
+	case scope.inlined && cost <= scale(inlineLiteral):
+		return Inlined, fmt.Sprintf("it goes where the function around it is inlined (cost %d)", cost), cost
+	case u == usedAsValue && cost <= scale(tinyLiteral):
+		return Inlined, fmt.Sprintf("it is too small to carry a check (cost %d)", cost), cost
+	}
+	return InPlace, "", cost
+}
+
+// literalUse looks at a literal's surroundings.
+func literalUse(c *astutil.Cursor, root ast.Node) use {
+	lit := c.Node()
+	switch p := c.Parent().(type) {
+	case *ast.CallExpr:
+		// func() { … }(): inlined, unless it is the call of a go or defer statement, which the walk has marked.
+		if p.Fun == lit && !deferred(root, p) {
+			return calledOnce
+		}
+	case *ast.AssignStmt:
+		if len(p.Lhs) == 1 && len(p.Rhs) == 1 {
+			if id, ok := p.Lhs[0].(*ast.Ident); ok && onlyCalled(root, id) {
+				return calledByVar
+			}
+		}
+	}
+	return usedAsValue
+}
+
+// deferred reports whether a call is that of a go or defer statement.
+func deferred(root ast.Node, call *ast.CallExpr) bool {
+	found := false
+	ast.Inspect(root, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.DeferStmt:
+			found = found || n.Call == call
+		case *ast.GoStmt:
+			found = found || n.Call == call
+		}
+		return !found && n != nil && n.Pos() <= call.Pos() && call.End() <= n.End()
+	})
+	return found
+}
+
+// onlyCalled reports whether every other use below root of a variable's name is a call of it.
+func onlyCalled(root ast.Node, v *ast.Ident) bool {
+	calls := map[*ast.Ident]bool{}
+	only := true
+	ast.Inspect(root, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if id, ok := n.Fun.(*ast.Ident); ok {
+				calls[id] = true
+			}
+		case *ast.GoStmt:
+			if id, ok := n.Call.Fun.(*ast.Ident); ok && id.Name == v.Name {
+				only = false
+			}
+		case *ast.DeferStmt:
+			if id, ok := n.Call.Fun.(*ast.Ident); ok && id.Name == v.Name {
+				only = false
+			}
+		case *ast.Ident:
+			if n.Name == v.Name && n != v && !calls[n] {
+				only = false
+			}
+		}
+		return only
+	})
+	return only
+}

@@ -1,0 +1,367 @@
+// Package rewriter puts the hooks into programs while they are built: which functions, in which form, the edits of their source,
+// the table of each package, and the patches to package runtime of the standard library. Bytes go in and bytes come out; the
+// conversation with the go command is internal/toolexec's. Of the runtime library it knows the shape of the hook alone
+// (internal/hook).
+package rewriter
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// A File is a source file. Name is what the compiler is told, and what positions say.
+type File struct {
+	Name string
+	Src  []byte
+}
+
+// Options say what to hook.
+type Options struct {
+	// Inline is the cost up to which the compiler inlines a function and ftgo leaves it so: 80, the compiler's own limit, keeps
+	// everything inlined that is; -1 hooks every function.
+	Inline int
+	// Notrace reports whether a function, by its full name, is to be left alone. It may be nil.
+	Notrace func(name string) bool
+}
+
+// InlineKeep is the compiler's own limit (inlineMaxBudget in cmd/compile/internal/inline).
+const InlineKeep = 80
+
+// Form is how a function is hooked, or that it is not.
+type Form uint8
+
+// The forms, see docs/design.md.
+const (
+	ReEntry Form = iota // a check in front of the body; while on, the function is entered a second time by way of a wrapper
+	InPlace             // a conditional deferred exit in front of the body
+	Inlined             // not hooked: the compiler dissolves the function into its callers
+	Alone               // not hooked, for the reason given
+)
+
+func (f Form) String() string {
+	return [...]string{"re-entry", "in place", "inlined", "alone"}[f]
+}
+
+// Hooked reports whether the form has a hook.
+func (f Form) Hooked() bool { return f == ReEntry || f == InPlace }
+
+// A Func says what became of a function.
+type Func struct {
+	Name   string // within the package, as it stands in stack traces: F, T.M, (*T).M, (*T[...]).M, F.func1
+	File   string
+	Line   int
+	Form   Form
+	Reason string // for Inlined and Alone
+	Cost   int    // estimate of what the compiler would charge for inlining it; negative: it cannot
+}
+
+// A Result is a rewritten package.
+type Result struct {
+	Files []File // the files that changed, under their names
+	Table []byte // a file that must come before all others, nil if nothing is hooked
+	Funcs []Func
+}
+
+// A Package is what one run of the compiler is given.
+type Package struct {
+	Path  string // as in symbol names: the import path, "main" for main packages
+	Files []File
+}
+
+// Rewrite hooks the functions of a package. It returns an error if a file does not parse; what the error says is not for users,
+// who should be shown the compiler's own.
+func Rewrite(p Package, opt Options) (*Result, error) {
+	w := &writer{opt: opt, path: p.Path, fset: token.NewFileSet(), wrappers: map[string]bool{}}
+	for _, f := range p.Files {
+		if bytes.Contains(f.Src, []byte(hook.Prefix)) {
+			return nil, fmt.Errorf("%s: identifiers that begin with %s are ftgo's own", f.Name, hook.Prefix)
+		}
+		tree, err := parser.ParseFile(w.fset, f.Name, f.Src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		w.files = append(w.files, &file{File: f, tree: tree, tok: w.fset.File(tree.FileStart)})
+	}
+	if name := w.redeclared(); name != "" {
+		return nil, fmt.Errorf("package %s declares %s itself, which the hooks need", p.Path, name)
+	}
+	w.costs = newCosts(w.files)
+	res := &Result{}
+	for _, f := range w.files {
+		w.file(f)
+		if f.hooked {
+			res.Files = append(res.Files, File{f.Name, f.finish()})
+		}
+	}
+	res.Funcs = w.funcs
+	if len(w.names) > 0 {
+		res.Table = w.table()
+	}
+	return res, nil
+}
+
+// writer rewrites one package.
+type writer struct {
+	opt      Options
+	path     string
+	fset     *token.FileSet
+	files    []*file
+	costs    *costs
+	funcs    []Func
+	names    []Func          // of the hooked functions, by number
+	wrappers map[string]bool // names taken by wrappers
+	inits    int             // init functions seen
+	globs    int             // function literals seen outside of functions
+}
+
+// file is a file that is being rewritten.
+type file struct {
+	File
+	tree   *ast.File
+	tok    *token.File
+	edits  edits
+	tail   bytes.Buffer // wrappers, to be appended
+	lines  []lineDirective
+	hooked bool
+}
+
+func (f *file) text(n ast.Node) string { return string(f.Src[f.off(n.Pos()):f.off(n.End())]) }
+
+func (f *file) off(p token.Pos) int { return f.tok.Offset(p) }
+
+// redeclared returns the first predeclared name that the table needs and the package declares.
+func (w *writer) redeclared() string {
+	for _, f := range w.files {
+		for _, d := range f.tree.Decls {
+			for _, name := range declared(d) {
+				switch name {
+				case "uint8", "uint32", "uintptr", "string", "bool":
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func declared(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			names = append(names, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				names = append(names, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, id := range s.Names {
+					names = append(names, id.Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// file decides on every function of a file and makes its edits.
+func (w *writer) file(f *file) {
+	f.lines = lineDirectives(f)
+	if strings.Contains(f.Name, "_cgo_gotypes.go") || strings.HasSuffix(f.Name, "_testmain.go") {
+		return
+	}
+	directives := pragmas(f.tree)
+	for _, d := range f.tree.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			w.funcDecl(f, d, directives[d])
+		case *ast.GenDecl:
+			w.literals(f, d, litScope{name: "glob.", gen: &w.globs})
+		}
+	}
+}
+
+// number gives a hooked function its number in the package.
+func (w *writer) number(f *file, fn Func) string {
+	f.hooked = true
+	w.names = append(w.names, fn)
+	return strconv.Itoa(len(w.names) - 1)
+}
+
+func (w *writer) add(f *file, pos token.Pos, name string, form Form, reason string, cost int) Func {
+	p := w.fset.Position(pos)
+	fn := Func{Name: name, File: p.Filename, Line: p.Line, Form: form, Reason: reason, Cost: cost}
+	w.funcs = append(w.funcs, fn)
+	return fn
+}
+
+// funcDecl decides on a declared function, and hooks it.
+func (w *writer) funcDecl(f *file, d *ast.FuncDecl, pragma string) {
+	name := funcName(d)
+	if name == "init" && d.Recv == nil {
+		name = fmt.Sprintf("init.%d", w.inits)
+		w.inits++
+	}
+	form, reason, cost := w.decide(d, name, pragma)
+	fn := w.add(f, d.Pos(), name, form, reason, cost)
+	switch form {
+	case ReEntry:
+		w.reEntry(f, d, w.number(f, fn))
+	case InPlace:
+		w.inPlace(f, d.Body, w.number(f, fn))
+	}
+	if d.Body != nil {
+		w.literals(f, d.Body, litScope{name: name + ".func", gen: new(int), inlined: form == Inlined, alone: form == Alone && pragma != ""})
+	}
+}
+
+func (w *writer) decide(d *ast.FuncDecl, name, pragma string) (Form, string, int) {
+	if d.Body == nil {
+		return Alone, "it has no body", -1
+	}
+	if d.Name.Name == "_" {
+		return Alone, "nobody can call it", -1
+	}
+	if pragma != "" {
+		return Alone, pragma, -1
+	}
+	if strings.HasPrefix(d.Name.Name, "_Cfunc_") || strings.HasPrefix(d.Name.Name, "_cgo") || strings.HasPrefix(d.Name.Name, "_Cgo") {
+		return Alone, "cgo generated it", -1
+	}
+	if w.opt.Notrace != nil && w.opt.Notrace(w.path+"."+name) {
+		return Alone, "-notrace", -1
+	}
+	cost := w.costs.decl(d)
+	if d.Recv == nil && d.Name.Name == "init" {
+		return InPlace, "", cost
+	}
+	if d.Recv == nil && d.Name.Name == "main" && w.path == "main" {
+		return ReEntry, "", cost
+	}
+	if cost >= 0 && cost <= w.opt.Inline {
+		return Inlined, fmt.Sprintf("the compiler inlines it (cost %d)", cost), cost
+	}
+	if shadowsItself(d) {
+		return InPlace, "", cost
+	}
+	return ReEntry, "", cost
+}
+
+// shadowsItself reports whether a type parameter hides the function from its wrapper.
+func shadowsItself(d *ast.FuncDecl) bool {
+	if d.Recv != nil || d.Type.TypeParams == nil {
+		return false
+	}
+	for _, p := range d.Type.TypeParams.List {
+		for _, id := range p.Names {
+			if id.Name == d.Name.Name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// forbids lists the directives of functions that must stay as they are, with the reason.
+var forbids = map[string]string{
+	"go:nosplit":              "//go:nosplit: its stack frame must not grow",
+	"go:norace":               "//go:norace: it runs where the race detector must not be called, and nor must we",
+	"go:nowritebarrier":       "//go:nowritebarrier",
+	"go:nowritebarrierrec":    "//go:nowritebarrierrec",
+	"go:yeswritebarrierrec":   "//go:yeswritebarrierrec",
+	"go:systemstack":          "//go:systemstack: it runs on g0",
+	"go:cgo_unsafe_args":      "//go:cgo_unsafe_args: it takes the address of its argument frame",
+	"go:uintptrkeepalive":     "//go:uintptrkeepalive: the compiler keeps its arguments alive for this call alone",
+	"go:uintptrescapes":       "//go:uintptrescapes: the compiler keeps its arguments alive for this call alone",
+	"go:nocheckptr":           "//go:nocheckptr",
+	"go:wasmimport":           "//go:wasmimport",
+	"go:wasmexport":           "//go:wasmexport: the host calls it",
+	"go:cgo_export_dynamic":   "cgo generated it",
+	"go:cgo_export_static":    "cgo generated it",
+	"go:cgo_import_dynamic":   "cgo generated it",
+}
+
+// pragmas maps functions to the reason why a directive forbids a hook. The compiler gives a directive to the next declaration,
+// whatever lies between.
+func pragmas(f *ast.File) map[*ast.FuncDecl]string {
+	var list []*ast.Comment
+	for _, g := range f.Comments {
+		for _, c := range g.List {
+			if strings.HasPrefix(c.Text, "//go:") {
+				list = append(list, c)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	m := map[*ast.FuncDecl]string{}
+	i := 0
+	for _, d := range f.Decls {
+		start := declStart(d)
+		for ; i < len(list) && list[i].Pos() < start; i++ {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			word, _, _ := strings.Cut(strings.TrimPrefix(list[i].Text, "//"), " ")
+			if reason := forbids[strings.TrimSpace(word)]; reason != "" {
+				m[fn] = reason
+			}
+		}
+		for ; i < len(list) && list[i].Pos() < d.End(); i++ {
+		}
+	}
+	return m
+}
+
+// funcName is the name of a declared function as it stands in stack traces, without the package.
+func funcName(d *ast.FuncDecl) string {
+	name := d.Name.Name
+	if d.Type.TypeParams != nil {
+		name += "[...]"
+	}
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return name
+	}
+	base, ptr, generic := receiver(d)
+	if generic {
+		base += "[...]"
+	}
+	if ptr {
+		base = "(*" + base + ")"
+	}
+	return base + "." + name
+}
+
+// receiver takes a receiver's type apart.
+func receiver(d *ast.FuncDecl) (base string, ptr, generic bool) {
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.ParenExpr:
+			t = x.X
+		case *ast.StarExpr:
+			ptr = true
+			t = x.X
+		case *ast.IndexExpr:
+			generic = true
+			t = x.X
+		case *ast.IndexListExpr:
+			generic = true
+			t = x.X
+		case *ast.Ident:
+			return x.Name, ptr, generic
+		default:
+			return "?", ptr, generic
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package rewriter
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"go/parser"
+	"go/token"
+
+	"github.com/dave/dst"
+	"github.com/dave/dst/decorator"
+	"github.com/dave/dst/dstutil"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// SupportedReleases names the Go releases whose package runtime PatchRuntime knows.
+const SupportedReleases = "go1.26 and go1.27"
+
+//go:embed _runtime.go
+var runtimeSource string
+
+// An anchor is a place in package runtime that a patch needs. Anchors are found by the shape of the code around them, never by
+// file name or line, so that minor releases and cmd/cover's renamed files do not matter.
+type anchor struct {
+	name string // what a report of its absence calls it
+	hint string // only files that contain this text are restructured
+	// apply patches the file, and reports how many places it patched. Places that a patch adds lines to are made good later,
+	// by restoreLines; most patches replace an expression or a name.
+	apply func(f *dst.File) int
+	want  int // in how many places the package must have it
+}
+
+var anchors = []anchor{
+	{"the fields of type g", "type g struct", addFields, 1},
+	{"func gdestroy, where goroutines end", "func gdestroy(", rename("gdestroy"), 1},
+	{"func runExitHooks, where programs end", "func runExitHooks(", rename("runExitHooks"), 1},
+	{"func preprintpanics, which a fatal panic passes", "func preprintpanics(", rename("preprintpanics"), 1},
+	{"func (funcInfo) srcFunc, which gives frames their FuncID", ") srcFunc() srcFunc", srcFuncID, 1},
+	{"the unwinder's assignment to calleeFuncID", "calleeFuncID = f.funcID", calleeFuncID, 1},
+	{"the frame count of gorecover", "func gorecover(", recoverCount, 2},
+	{"the test for wrappers in func tracebackPCs", "elideWrapperCalling(", elide("tracebackPCs"), 1},
+	{"the test for wrappers in func showfuncinfo", "elideWrapperCalling(", elide("showfuncinfo"), 1},
+	{"the test for wrappers in (*Frames).Next", "elideWrapperCalling(", elide("Next"), 1},
+	{"the test for wrappers in func runtime_expandFinalInlineFrame", "elideWrapperCalling(", elide("runtime_expandFinalInlineFrame"), 1},
+	{"the test for wrappers in func fpunwindExpand", "elideWrapperCalling(", elide("fpunwindExpand"), 1},
+	{"the test for wrappers in func fpTracebackPartialExpand", "elideWrapperCalling(", elide("fpTracebackPartialExpand"), 1},
+}
+
+// PatchRuntime patches the files of the standard library's package runtime, and returns those that changed together with one
+// that is new, whose Name is empty. An error names the anchor that was not found.
+func PatchRuntime(files []File, release string) ([]File, error) {
+	found := make([]int, len(anchors))
+	var out []File
+	for _, f := range files {
+		var hits []int
+		for i, a := range anchors {
+			if bytes.Contains(f.Src, []byte(a.hint)) {
+				hits = append(hits, i)
+			}
+		}
+		if len(hits) == 0 {
+			continue
+		}
+		file, err := decorator.NewDecorator(token.NewFileSet()).ParseFile(f.Name, f.Src, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		changed := 0
+		for _, i := range hits {
+			n := anchors[i].apply(file)
+			found[i] += n
+			changed += n
+		}
+		if changed == 0 {
+			continue
+		}
+		var buf bytes.Buffer
+		if err := decorator.Fprint(&buf, file); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		src, err := restoreLines(f.Name, f.Src, buf.Bytes())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, File{f.Name, src})
+	}
+	for i, a := range anchors {
+		if found[i] != a.want {
+			return nil, fmt.Errorf("package runtime of %s is not one that this ftgo knows how to hook: %s: found %d times, want %d (supported releases: %s)",
+				release, a.name, found[i], a.want, SupportedReleases)
+		}
+	}
+	return append(out, File{"", []byte(runtimeSource + "\n" + shape())}), nil
+}
+
+// restoreLines gives the declarations of a restructured file the lines they had.
+func restoreLines(name string, old, new []byte) ([]byte, error) {
+	starts := func(src []byte) (lines, offsets []int, err error) {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, d := range f.Decls {
+			// The token itself, not the comment above: a directive between the two would detach the comment's directives.
+			p := fset.PositionFor(declStart(d), false)
+			lines, offsets = append(lines, p.Line), append(offsets, p.Offset)
+		}
+		return lines, offsets, nil
+	}
+	oldLines, _, err := starts(old)
+	if err != nil {
+		return nil, err
+	}
+	newLines, offsets, err := starts(new)
+	if err != nil {
+		return nil, err
+	}
+	if len(oldLines) != len(newLines) {
+		return nil, fmt.Errorf("%s: restructuring changed the number of declarations", name)
+	}
+	var e edits
+	shift := 0
+	for i := range newLines {
+		if d := newLines[i] - oldLines[i]; d != shift {
+			e.insert(offsets[i], fmt.Sprintf("//line %s:%d\n", name, oldLines[i]))
+			shift = d
+		}
+	}
+	return e.apply(new), nil
+}
+
+func addFields(f *dst.File) int {
+	n := 0
+	dst.Inspect(f, func(node dst.Node) bool {
+		spec, ok := node.(*dst.TypeSpec)
+		if !ok || spec.Name.Name != "g" {
+			return true
+		}
+		st, ok := spec.Type.(*dst.StructType)
+		if !ok {
+			return true
+		}
+		field := func(name string, typ dst.Expr) {
+			st.Fields.List = append(st.Fields.List, &dst.Field{Names: []*dst.Ident{dst.NewIdent(name)}, Type: typ})
+		}
+		field("ftgo", &dst.SelectorExpr{X: dst.NewIdent("unsafe"), Sel: dst.NewIdent("Pointer")})
+		field("ftgoNote", dst.NewIdent("uintptr"))
+		field("ftgoBusy", dst.NewIdent("uint32"))
+		n++
+		return false
+	})
+	return n
+}
+
+func rename(name string) func(*dst.File) int {
+	return func(f *dst.File) int {
+		n := 0
+		for _, d := range f.Decls {
+			if fn, ok := d.(*dst.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == name {
+				fn.Name.Name = hook.Prefix + name
+				n++
+			}
+		}
+		return n
+	}
+}
+
+func srcFuncID(f *dst.File) int {
+	n := 0
+	eachFunc(f, "srcFunc", func(fn *dst.FuncDecl) {
+		if fn.Recv == nil || len(fn.Recv.List) != 1 || len(fn.Recv.List[0].Names) != 1 {
+			return
+		}
+		if t, ok := fn.Recv.List[0].Type.(*dst.Ident); !ok || t.Name != "funcInfo" {
+			return
+		}
+		recv := fn.Recv.List[0].Names[0].Name
+		n += replace(fn, func(e dst.Node) dst.Expr {
+			if isField(e, recv, "funcID") {
+				return call("ftgo_funcID", dst.NewIdent(recv))
+			}
+			return nil
+		})
+	})
+	return n
+}
+
+func calleeFuncID(f *dst.File) int {
+	n := 0
+	dst.Inspect(f, func(node dst.Node) bool {
+		as, ok := node.(*dst.AssignStmt)
+		if !ok || len(as.Lhs) != 1 || len(as.Rhs) != 1 || !isField(as.Lhs[0], "u", "calleeFuncID") || !isField(as.Rhs[0], "f", "funcID") {
+			return true
+		}
+		as.Rhs[0] = call("ftgo_funcID", dst.NewIdent("f"))
+		n++
+		return true
+	})
+	return n
+}
+
+func recoverCount(f *dst.File) int {
+	n := 0
+	eachFunc(f, "gorecover", func(fn *dst.FuncDecl) {
+		dst.Inspect(fn, func(node dst.Node) bool {
+			switch node := node.(type) {
+			case *dst.AssignStmt:
+				if id, ok := node.Lhs[0].(*dst.Ident); ok && id.Name == "nonWrapperFrames" && node.Tok == token.DEFINE {
+					node.Lhs = append(node.Lhs, dst.NewIdent("ftgo_callee"))
+					node.Rhs = append(node.Rhs, &dst.SelectorExpr{X: dst.NewIdent("abi"), Sel: dst.NewIdent("FuncIDNormal")})
+					n++
+				}
+			case *dst.SwitchStmt:
+				if isField(node.Tag, "sf", "funcID") {
+					node.Tag = call("ftgo_recoverID", node.Tag, &dst.UnaryExpr{Op: token.AND, X: dst.NewIdent("ftgo_callee")})
+					n++
+				}
+			}
+			return true
+		})
+	})
+	return n
+}
+
+// elide replaces X == abi.FuncIDWrapper && elideWrapperCalling(Y) by ftgo_elide(X, Y) in the named function.
+func elide(name string) func(*dst.File) int {
+	return func(f *dst.File) int {
+		n := 0
+		eachFunc(f, name, func(fn *dst.FuncDecl) {
+			n += replace(fn, func(e dst.Node) dst.Expr {
+				and, ok := e.(*dst.BinaryExpr)
+				if !ok || and.Op != token.LAND {
+					return nil
+				}
+				eq, ok := and.X.(*dst.BinaryExpr)
+				if !ok || eq.Op != token.EQL || !isField(eq.Y, "abi", "FuncIDWrapper") {
+					return nil
+				}
+				c, ok := and.Y.(*dst.CallExpr)
+				if !ok || len(c.Args) != 1 {
+					return nil
+				}
+				if id, ok := c.Fun.(*dst.Ident); !ok || id.Name != "elideWrapperCalling" {
+					return nil
+				}
+				return call("ftgo_elide", eq.X, c.Args[0])
+			})
+		})
+		return n
+	}
+}
+
+func eachFunc(f *dst.File, name string, do func(*dst.FuncDecl)) {
+	for _, d := range f.Decls {
+		if fn, ok := d.(*dst.FuncDecl); ok && fn.Name.Name == name && fn.Body != nil {
+			do(fn)
+		}
+	}
+}
+
+// replace replaces the expressions for which with returns another, and returns their number.
+func replace(fn *dst.FuncDecl, with func(dst.Node) dst.Expr) int {
+	n := 0
+	dstutil.Apply(fn, func(c *dstutil.Cursor) bool {
+		if e := with(c.Node()); e != nil {
+			c.Replace(e)
+			n++
+			return false
+		}
+		return true
+	}, nil)
+	return n
+}
+
+func call(name string, args ...dst.Expr) dst.Expr {
+	return &dst.CallExpr{Fun: dst.NewIdent(name), Args: args}
+}
+
+func isField(e dst.Node, x, sel string) bool {
+	s, ok := e.(*dst.SelectorExpr)
+	if !ok || s.Sel.Name != sel {
+		return false
+	}
+	id, ok := s.X.(*dst.Ident)
+	return ok && id.Name == x
+}

@@ -1,0 +1,217 @@
+package rewriter
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/ftgo/ftgo/internal/hook"
+	"github.com/ftgo/ftgo/rewriter/internal/toolexec"
+)
+
+// Tool serves "go build -toolexec ftgo": it runs the tool that args name, with rewritten files if it is the compiler. It returns an
+// exit status, and prints nothing but what the tool prints and errors, since the go command replays output from its cache.
+func Tool(flags Flags, args []string) int {
+	err := tool(flags, args)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit) && exit.ExitCode() > 0:
+		return exit.ExitCode()
+	}
+	fmt.Fprintf(os.Stderr, "ftgo: %v\n", err)
+	return 1
+}
+
+func tool(flags Flags, args []string) error {
+	if toolexec.Name(args[0]) != "compile" {
+		return toolexec.Exec(args)
+	}
+	if len(args) == 2 && args[1] == "-V=full" {
+		id, err := toolexec.ID(flags.String())
+		if err != nil {
+			return err
+		}
+		return toolexec.Version(os.Stdout, args, id)
+	}
+	c := toolexec.ParseCompile(args)
+	switch {
+	case c.Std && c.Package == "runtime":
+		return compileRuntime(c)
+	case c.Std || len(c.Files) == 0 || c.Output == "" || strings.HasSuffix(c.Import, ".test"):
+		return toolexec.Exec(args)
+	case isLibrary(c.Import):
+		if err := checkABI(c); err != nil {
+			return err
+		}
+		return toolexec.Exec(args)
+	case !matchPackage(flags.Pkg, strings.TrimSuffix(c.Import, "_test")):
+		return toolexec.Exec(args)
+	}
+	return compile(c, flags)
+}
+
+// isLibrary reports whether a package is the runtime library, which is not hooked: it is what the hooks call. Programs that do not
+// import it hold a copy below _ftgo.
+func isLibrary(path string) bool {
+	const module = "github.com/ftgo/ftgo/"
+	rest, ok := strings.CutPrefix(path, module)
+	if !ok {
+		if _, rest, ok = strings.Cut(path, "/_ftgo/"); !ok {
+			rest, ok = strings.CutPrefix(path, "_ftgo/")
+		}
+	}
+	if !ok {
+		return false
+	}
+	for _, dir := range []string{"runtime", "internal/hook", "internal/tracefile"} {
+		if rest == dir || strings.HasPrefix(rest, dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+var abiDecl = regexp.MustCompile(`(?m)^const ABI = (\d+)$`)
+
+// checkABI compares the library's shape of the hook with ours, when the package that states it is compiled.
+func checkABI(c *toolexec.Compile) error {
+	if !strings.HasSuffix(c.Import, "internal/hook") {
+		return nil
+	}
+	for _, name := range c.Files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if m := abiDecl.FindSubmatch(src); m != nil {
+			if abi, _ := strconv.Atoi(string(m[1])); abi != hook.ABI {
+				return fmt.Errorf("the program links a library with hook ABI %d, and this ftgo writes hooks of ABI %d: use the ftgo command and the library %s of one version",
+					abi, hook.ABI, strings.TrimSuffix(c.Import, "internal/hook")+"runtime")
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("package %s states no hook ABI: use the ftgo command and the library of one version", c.Import)
+}
+
+// compile compiles a package with its functions hooked. If that fails, the package is compiled as it was: what the compiler says
+// then is the user's own error, at the user's own position.
+func compile(c *toolexec.Compile, flags Flags) error {
+	opt, err := flags.options()
+	if err != nil {
+		return err
+	}
+	files, err := readFiles(c.Files)
+	if err != nil {
+		return err
+	}
+	res, err := Rewrite(Package{Path: c.Package, Files: files}, opt)
+	if err != nil || len(res.Files) == 0 {
+		return toolexec.Exec(append(append([]string{c.Tool}, c.Flags...), c.Files...))
+	}
+	dir, err := c.Dir()
+	if err != nil {
+		return err
+	}
+	names, err := writeFiles(dir, c.Files, res.Files)
+	if err != nil {
+		return err
+	}
+	table := filepath.Join(dir, "ftgo_table.go")
+	if err := os.WriteFile(table, res.Table, 0o666); err != nil {
+		return err
+	}
+	out, err := c.Run(append([]string{table}, names...))
+	if err != nil {
+		plain, plainErr := c.Run(c.Files)
+		if plainErr != nil {
+			os.Stdout.Write(plain)
+			return plainErr
+		}
+		os.Stdout.Write(out)
+		return fmt.Errorf("package %s compiles, but not with hooks in it: this is a fault of ftgo's; -pkg leaves the package out", c.Import)
+	}
+	os.Stdout.Write(out)
+	return nil
+}
+
+// compileRuntime compiles package runtime with its patches.
+func compileRuntime(c *toolexec.Compile) error {
+	if !supported(c.Release) {
+		return fmt.Errorf("%s is not a Go release that this ftgo can hook: it knows %s", c.Release, SupportedReleases)
+	}
+	files, err := readFiles(c.Files)
+	if err != nil {
+		return err
+	}
+	patched, err := PatchRuntime(files, c.Release)
+	if err != nil {
+		return err
+	}
+	dir, err := c.Dir()
+	if err != nil {
+		return err
+	}
+	last := len(patched) - 1
+	for i := range patched[:last] {
+		patched[i].Src = append([]byte(fmt.Sprintf("//line %s:1\n", patched[i].Name)), patched[i].Src...)
+	}
+	names, err := writeFiles(dir, c.Files, patched[:last])
+	if err != nil {
+		return err
+	}
+	hooks := filepath.Join(dir, "ftgo_hooks.go")
+	if err := os.WriteFile(hooks, patched[last].Src, 0o666); err != nil {
+		return err
+	}
+	out, err := c.Run(append(names, hooks))
+	os.Stdout.Write(out)
+	return err
+}
+
+func supported(release string) bool {
+	for _, r := range []string{"go1.26", "go1.27"} {
+		if release == r || strings.HasPrefix(release, r+".") || strings.HasPrefix(release, r+"rc") || strings.HasPrefix(release, r+"-") {
+			return true
+		}
+	}
+	return false
+}
+
+func readFiles(names []string) ([]File, error) {
+	files := make([]File, len(names))
+	for i, name := range names {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = File{name, src}
+	}
+	return files, nil
+}
+
+// writeFiles writes changed files into dir, and returns names with theirs in place of the originals'.
+func writeFiles(dir string, names []string, changed []File) ([]string, error) {
+	at := map[string]File{}
+	for _, f := range changed {
+		at[f.Name] = f
+	}
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = name
+		if f, ok := at[name]; ok {
+			out[i] = filepath.Join(dir, fmt.Sprintf("%d_%s", i, filepath.Base(name)))
+			if err := os.WriteFile(out[i], f.Src, 0o666); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}

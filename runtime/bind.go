@@ -1,0 +1,103 @@
+package ftrace
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ftgo/ftgo/internal/hook"
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+// hooks binds this library to the hooks of the program: the symbol is the patched runtime's, and since this declaration of it has
+// content, the linker takes this one. The functions in it are bound before any init function runs, and run before this package
+// is initialized, so what they touch is static and needs no initialization.
+//
+//go:linkname hooks runtime.ftgo_hooks
+var hooks = hook.Hooks{
+	ABI:      hook.ABI,
+	Attach:   attach,
+	Register: register,
+	Enter:    enter,
+	Exit:     exit,
+	End:      end,
+}
+
+// rt is what the patched runtime offers; nil in a program without hooks.
+var rt *hook.Runtime
+
+// tables links the tables of the hooked packages, in the order of their registration. Written with the runtime lock held.
+var tables struct {
+	first, last *hook.Table
+	sites       uint32 // numbers given out
+}
+
+// attach is called when package runtime initializes.
+func attach(r *hook.Runtime) {
+	if r.ABI != hook.ABI {
+		r.Fatal("the hooks of this program and the library that should serve them are of different ABI numbers; nothing can be traced")
+		return
+	}
+	rt = r
+	ticking = invariant()
+	maxStack.Store(DefaultMaxStack)
+	readEnvironment()
+}
+
+// register gives the functions of a package their numbers, and applies the filters that are in force.
+func register(t *hook.Table) {
+	if rt == nil || t.ABI != hook.ABI {
+		return
+	}
+	rt.Lock()
+	t.Base = tables.sites + 1
+	tables.sites += t.N
+	for i := range t.N {
+		siteOf(t, i).ID = t.Base + i
+	}
+	if tables.last != nil {
+		atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&tables.last.Next)), unsafe.Pointer(t))
+	} else {
+		tables.first = t
+	}
+	tables.last = t
+	rt.Unlock()
+	if header != nil {
+		describe(t)
+	}
+	if t.Path == "main" {
+		checkEnvironment()
+	}
+	if tracing.Load() {
+		filters.apply(t)
+	}
+}
+
+// describe writes a table into the trace's metadata.
+func describe(t *hook.Table) {
+	if !mapped() {
+		return
+	}
+	data := tracefile.AppendTable(nil, describeTable(t))
+	rt.Lock()
+	buffer.addMeta(data)
+	rt.Unlock()
+}
+
+func describeTable(t *hook.Table) tracefile.Table {
+	return tracefile.Table{Base: t.Base, N: t.N, Kept: t.Kept, Alone: t.Alone, Path: t.Path, Names: t.Names}
+}
+
+func siteOf(t *hook.Table, i uint32) *hook.Site {
+	return (*hook.Site)(unsafe.Add(unsafe.Pointer(t.Sites), uintptr(i)*unsafe.Sizeof(hook.Site{})))
+}
+
+func maskOf(t *hook.Table, i uint32) *uint8 {
+	return (*uint8)(unsafe.Add(unsafe.Pointer(t.Masks), uintptr(i)))
+}
+
+// eachTable calls do with every table.
+func eachTable(do func(*hook.Table)) {
+	for t := tables.first; t != nil; t = (*hook.Table)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&t.Next)))) {
+		do(t)
+	}
+}

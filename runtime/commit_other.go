@@ -1,0 +1,8 @@
+//go:build !amd64
+
+package ftrace
+
+import "sync/atomic"
+
+// storeCommit is a release store.
+func storeCommit(p *uint32, n uint32) { atomic.StoreUint32(p, n) }

@@ -1,0 +1,158 @@
+package ftrace
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+// env is what the environment asked for.
+var env struct {
+	tracer string // FTGO_TRACER, until it is switched on
+	out    string // FTGO_OUT: where the text goes when the program ends; "" is standard error
+	on     bool   // the environment switched a tracer on
+	buffer int    // FTGO_BUFFER, kB
+	failed string // what was wrong
+}
+
+// defaultBuffer is the size of the buffer, kB.
+const defaultBuffer = 16 << 10
+
+// readEnvironment reads FTGO_TRACER and its kin, and switches the tracer on: before any package is initialized but the runtime, so that
+// initialization is traced too.
+func readEnvironment() {
+	env.buffer = defaultBuffer
+	fail := func(key, val, want string) {
+		if env.failed == "" {
+			env.failed = key + "=" + val + ": want " + want
+		}
+	}
+	number := func(key string, lo, hi int, want string, set func(int)) {
+		if val := rt.Getenv(key); val != "" {
+			if n, err := strconv.Atoi(val); err == nil && n >= lo && n <= hi {
+				set(n)
+			} else {
+				fail(key, val, want)
+			}
+		}
+	}
+	number("FTGO_MAX_STACK", 1, 65535, "a depth from 1 to 65535", func(n int) { maxStack.Store(int32(n)) })
+	number("FTGO_DEPTH", 0, 65535, "a depth from 1 to 65535, or 0 for no limit", func(n int) { graphDepth.Store(int32(n)) })
+	if val := rt.Getenv("FTGO_BUFFER"); val != "" {
+		if n, ok := parseSize(val); ok {
+			env.buffer = n
+		} else {
+			fail("FTGO_BUFFER", val, "a size such as 512k, 64M or 2G")
+		}
+	}
+	if val := rt.Getenv("FTGO_OPTIONS"); val != "" {
+		for _, o := range strings.Split(val, ",") {
+			if err := textOptions.Set(o); err != nil {
+				env.failed = "FTGO_OPTIONS: " + err.Error()
+			}
+		}
+	}
+	env.tracer = rt.Getenv("FTGO_TRACER")
+	env.out = rt.Getenv("FTGO_OUT")
+	file.path = rt.Getenv("FTGO_FILE")
+	if val := rt.Getenv("FTGO_FILTER"); val != "" {
+		filters.filter = strings.Split(val, ",")
+	}
+	if val := rt.Getenv("FTGO_NOTRACE"); val != "" {
+		filters.notrace = strings.Split(val, ",")
+	}
+	if env.tracer == "" || env.failed != "" {
+		return
+	}
+	env.on = true
+	if t := findTracer(env.tracer); t != nil {
+		if file.path != "" {
+			startBuffer()
+			if !mapped() { // a child of the program that is being recorded
+				env.tracer, env.on = "", false
+				return
+			}
+		}
+		env.tracer = ""
+		setTracer(t)
+	}
+}
+
+// parseSize parses a size with the suffix k, M or G, and returns kB.
+func parseSize(s string) (kilobytes int, ok bool) {
+	shift := 10 // M
+	switch {
+	case strings.HasSuffix(s, "k"), strings.HasSuffix(s, "K"):
+		shift = 0
+	case strings.HasSuffix(s, "G"), strings.HasSuffix(s, "g"):
+		shift = 20
+	case strings.HasSuffix(s, "M"), strings.HasSuffix(s, "m"):
+	default:
+		return 0, false
+	}
+	n, err := strconv.Atoi(s[:len(s)-1])
+	if err != nil || n < 1 || n > 1<<30>>shift {
+		return 0, false
+	}
+	return n << shift, true
+}
+
+// checkEnvironment is called when the main package is about to be initialized, and so every other package was: what the environment
+// names must be there by now. A program that was asked to trace and cannot is ended before it begins.
+func checkEnvironment() {
+	fail := env.failed
+	if fail == "" && env.tracer != "" {
+		fail = "FTGO_TRACER: " + noTracer(env.tracer).Error()
+	}
+	if fail == "" && env.on {
+		if err := noMatch("FTGO_FILTER", filters.filter); err != nil {
+			fail = err.Error()
+		} else if err := noMatch("FTGO_NOTRACE", filters.notrace); err != nil {
+			fail = err.Error()
+		}
+	}
+	if fail != "" {
+		env.on = false
+		rt.Fatal(fail)
+		os.Exit(2)
+	}
+}
+
+var ended atomic.Bool
+
+// end is called when the program ends by main's return, os.Exit or a panic. It writes the trace that the environment asked for.
+func end() {
+	if !env.on || header == nil || ended.Swap(true) {
+		return
+	}
+	Stop()
+	finish(tracefile.StateEnded)
+	if mapped() {
+		return
+	}
+	w := os.Stderr
+	if env.out != "" {
+		path := strings.ReplaceAll(env.out, "%p", strconv.Itoa(os.Getpid()))
+		f, err := os.Create(path)
+		if err != nil {
+			rt.Fatal("FTGO_OUT: " + err.Error())
+			return
+		}
+		defer f.Close()
+		w = f
+	}
+	if err := WriteTrace(w); err != nil {
+		rt.Fatal("the trace cannot be written: " + err.Error())
+	}
+}
+
+// finish notes the end of the trace in its header.
+func finish(state uint32) {
+	*(*uint64)(unsafe.Add(header, tracefile.HEndCounter)) = counter()
+	*(*uint64)(unsafe.Add(header, tracefile.HEndMono)) = uint64(rt.Nanotime())
+	*(*uint32)(unsafe.Add(header, tracefile.HState)) |= state
+}

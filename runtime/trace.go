@@ -1,0 +1,131 @@
+package ftrace
+
+import (
+	"encoding/binary"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/ftgo/ftgo/internal/hook"
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+var (
+	textOptions tracefile.Options
+	textMu      sync.Mutex
+)
+
+// SetOption sets an option of WriteTrace by the kernel's name, with "no" in front of it to switch it off (trace_options):
+// funcgraph-abstime, -cpu, -duration, -overhead, -overrun, -proc, -tail, and print-parent.
+func SetOption(name string) error {
+	textMu.Lock()
+	defer textMu.Unlock()
+	return textOptions.Set(name)
+}
+
+// WriteTrace writes what is in the buffer as the kernel's file "trace" does: in the format of the function or function_graph tracer, a
+// goroutine for the task and a P for the CPU. It may be called at any time, also while tracing goes on, and consumes nothing.
+//
+// It returns ErrNotInstrumented in a program without hooks, and otherwise errors of w alone.
+func WriteTrace(w io.Writer) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	ctl.Lock()
+	startBuffer()
+	ctl.Unlock()
+	t, err := tracefile.New(snapshot())
+	if err != nil {
+		return err
+	}
+	t.Symbol = symbol
+	textMu.Lock()
+	o := textOptions
+	textMu.Unlock()
+	return t.WriteText(w, o)
+}
+
+// Reset empties the buffer.
+func Reset() error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	ctl.Lock()
+	defer ctl.Unlock()
+	startBuffer()
+	buffer.reset()
+	return nil
+}
+
+// snapshot copies the trace. A chunk that is given to another goroutine while it is copied is left out.
+func snapshot() (head []byte, blocks [][]byte, tabs []tracefile.Table) {
+	// The rate of the counter is known to as many digits as the trace is long; the clock readings are 50 ns apart at worst.
+	for since := *(*uint64)(unsafe.Add(header, tracefile.HMono)); uint64(rt.Nanotime())-since < 2e6; {
+		time.Sleep(time.Millisecond)
+	}
+	rt.Lock()
+	n := buffer.n
+	rt.Unlock()
+	for i := range n {
+		src := unsafe.Slice((*byte)(buffer.at(i)), tracefile.BlockSize)
+		dst := make([]byte, tracefile.BlockSize)
+		copyBlock(dst, src)
+		blocks = append(blocks, dst)
+	}
+	head = make([]byte, tracefile.HeaderSize)
+	rt.Lock()
+	copy(head, unsafe.Slice((*byte)(header), tracefile.HeaderSize))
+	rt.Unlock()
+	le := binary.NativeEndian
+	le.PutUint64(head[tracefile.HEndCounter:], counter())
+	le.PutUint64(head[tracefile.HEndMono:], uint64(rt.Nanotime()))
+	le.PutUint32(head[tracefile.HProcs:], uint32(runtime.GOMAXPROCS(0)))
+	eachTable(func(t *hook.Table) { tabs = append(tabs, describeTable(t)) })
+	if tabs == nil {
+		tabs = []tracefile.Table{}
+	}
+	return head, blocks, tabs
+}
+
+func copyBlock(dst, src []byte) {
+	le := binary.NativeEndian
+	size := int(le.Uint32(src[tracefile.CSize:]))
+	if le.Uint32(src) != tracefile.ChunkMagic || size < tracefile.MinChunk {
+		copy(dst, src)
+		return
+	}
+	for off := 0; off+size <= len(src); off += size {
+		s, d := src[off:off+size], dst[off:off+size]
+		gen := le.Uint64(s[tracefile.CGen:])
+		n := int(atomic.LoadUint32((*uint32)(unsafe.Pointer(&s[tracefile.CCommit]))))
+		if le.Uint32(s) != tracefile.ChunkMagic || n > size-tracefile.ChunkHeaderSize {
+			continue
+		}
+		copy(d, s[:tracefile.ChunkHeaderSize+n])
+		le.PutUint32(d[tracefile.CCommit:], uint32(n))
+		if le.Uint64(s[tracefile.CGen:]) != gen || le.Uint32(s) != tracefile.ChunkMagic {
+			clear(d)
+		}
+	}
+	le.PutUint32(dst, tracefile.ChunkMagic)
+	le.PutUint32(dst[tracefile.CSize:], uint32(size))
+}
+
+// symbol names the function that holds an offset of the text: the one the compiler kept, not those inlined into it, as the kernel's
+// symbols do.
+func symbol(off uint32) string {
+	frames := runtime.CallersFrames([]uintptr{rt.Text + uintptr(off)})
+	name := ""
+	for {
+		f, more := frames.Next()
+		if f.Function != "" {
+			name = f.Function
+		}
+		if !more {
+			return name
+		}
+	}
+}

@@ -1,0 +1,386 @@
+package ftrace
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ftgo/ftgo/internal/hook"
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+// ErrNotInstrumented says that the program holds no hooks. It comes from every call that needs them.
+var ErrNotInstrumented = errors.New(`this program was built without hooks: build it with "ftgo build", or "go build -toolexec ftgo"`)
+
+// DefaultMaxStack is the maximum depth of a goroutine's return stack unless SetMaxStack or FTGO_MAX_STACK says otherwise.
+const DefaultMaxStack = 1024
+
+// A Func is a hooked function: the ip of the kernel's callbacks.
+type Func hook.Site
+
+// Name returns the function's name as stack traces show it, with its import path.
+func (f *Func) Name() string {
+	name := ""
+	eachTable(func(t *hook.Table) {
+		if i := f.ID - t.Base; i < t.N {
+			tracefile.EachName(t.Names, func(j int, n, _ string, _ int) {
+				if uint32(j) == i {
+					name = t.Path + "." + n
+				}
+			})
+		}
+	})
+	return name
+}
+
+// A TraceFunc is called on entry of every traced function, on its goroutine (ftrace_func_t in the kernel). parentIP is a return
+// address in the caller, for runtime.CallersFrames; 0 on architectures without frame pointers.
+//
+// It may do what any function may, but is not called for functions that it calls itself. If it panics, the program goes on and the
+// tracer is switched off.
+type TraceFunc func(f *Func, parentIP uintptr)
+
+// Stub is the TraceFunc that does nothing: the trace function pointer's value while no tracer is on.
+func Stub(*Func, uintptr) {}
+
+// A Call is a traced call, as graph callbacks see it (struct ftrace_graph_ent and ftrace_graph_ret).
+type Call struct {
+	Func    *Func
+	Depth   int    // calls below it on the goroutine's return stack
+	Overrun uint32 // on return: calls since entry that lay below the maximum depth
+	Enter   int64  // on return: monotonic time of entry, ns; to within the resolution of the clock
+	Return  int64  // on return: monotonic time now, ns
+}
+
+// A GraphEntryFunc is called on entry of every traced function, and reports whether its return is wanted (trace_func_graph_ent_t). If
+// not, the call is not pushed on the return stack.
+type GraphEntryFunc func(c Call) bool
+
+// A GraphReturnFunc is called on return of every call that the GraphEntryFunc wanted, also when it panics or ends its goroutine
+// (trace_func_graph_ret_t).
+type GraphReturnFunc func(c Call)
+
+// GraphEntryStub and GraphReturnStub are the values of the graph pointers while no tracer is on.
+func GraphEntryStub(Call) bool { return false }
+
+// GraphReturnStub does nothing.
+func GraphReturnStub(Call) {}
+
+// A Tracer is a tracer of the program's own, to be selected by name as those that come with the library are. Any of its functions may
+// be nil.
+type Tracer struct {
+	Name   string // of letters, digits, - and _
+	Func   TraceFunc
+	Entry  GraphEntryFunc
+	Return GraphReturnFunc
+}
+
+// tracer is a tracer with its pointers.
+type tracer struct {
+	name   string
+	kind   uint32
+	fn     *traceFn
+	entry  *graphEntryFn
+	ret    *graphReturnFn
+	record bool // into the buffer
+}
+
+var (
+	fnTrace traceFn       = functionTrace
+	entryFn graphEntryFn  = graphTraceEntry
+	retFn   graphReturnFn = graphTraceReturn
+
+	nop           = tracer{name: "nop", kind: tracefile.TracerNop}
+	function      = tracer{name: "function", kind: tracefile.TracerFunction, fn: &fnTrace, record: true}
+	functionGraph = tracer{name: "function_graph", kind: tracefile.TracerGraph, entry: &entryFn, ret: &retFn, record: true}
+)
+
+// ctl guards what is set by calls: the current tracer, the filters, the registered tracers.
+var ctl sync.Mutex
+
+var (
+	user    []*tracer // registered by Register
+	current = &nop
+	tracing atomic.Bool // a tracer other than nop is on
+	last    *tracer     // whose records the buffer holds
+)
+
+// AvailableTracers returns the names that SetTracer takes (available_tracers).
+func AvailableTracers() []string {
+	ctl.Lock()
+	defer ctl.Unlock()
+	return availableTracers()
+}
+
+func availableTracers() []string {
+	names := []string{functionGraph.name, function.name}
+	for _, t := range user {
+		names = append(names, t.name)
+	}
+	return append(names, nop.name)
+}
+
+func findTracer(name string) *tracer {
+	for _, t := range append([]*tracer{&nop, &function, &functionGraph}, user...) {
+		if t.name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// CurrentTracer returns the name of the tracer that is on (current_tracer).
+func CurrentTracer() string {
+	ctl.Lock()
+	defer ctl.Unlock()
+	return current.name
+}
+
+// Register makes a tracer available under its name. It may be called at any time; a tracer that FTGO_TRACER should be able to name must
+// be registered before main runs, by an init function say.
+func Register(t Tracer) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	if t.Name == "" || strings.ContainsFunc(t.Name, func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
+	}) {
+		return fmt.Errorf("a tracer's name consists of letters, digits, - and _, and %q does not", t.Name)
+	}
+	if t.Func == nil && t.Entry == nil && t.Return == nil {
+		return fmt.Errorf("tracer %q has no function to call", t.Name)
+	}
+	ctl.Lock()
+	defer ctl.Unlock()
+	if findTracer(t.Name) != nil {
+		return fmt.Errorf("there is a tracer %q already", t.Name)
+	}
+	n := &tracer{name: t.Name, kind: tracefile.TracerUser}
+	if t.Func != nil {
+		f := traceFn(func(_ *goroutine, site *hook.Site, parent uintptr, _ int32) {
+			defer guard(n)
+			t.Func((*Func)(site), parent)
+		})
+		n.fn = &f
+	}
+	if t.Entry != nil || t.Return != nil {
+		entry := graphEntryFn(func(g *goroutine, site *hook.Site, _ uint64, _ int32) (ok bool) {
+			defer guard(n)
+			return t.Entry == nil || t.Entry(Call{Func: (*Func)(site), Depth: int(g.depth)})
+		})
+		ret := graphReturnFn(func(g *goroutine, f *frame, _ int32) {
+			if t.Return != nil {
+				defer guard(n)
+				t.Return(Call{(*Func)(f.site), int(g.depth), g.overrun - f.over, nanoseconds(f.start), nanoseconds(counter())})
+			}
+		})
+		n.entry, n.ret = &entry, &ret
+	}
+	user = append(user, n)
+	if n.name == env.tracer {
+		env.tracer = ""
+		setTracer(n)
+	}
+	return nil
+}
+
+// guard keeps a callback's panic from the program: the tracer is switched off, and a line on standard error says which.
+func guard(t *tracer) {
+	if r := recover(); r != nil {
+		off()
+		rt.Fatal("tracer " + t.name + " panicked and was switched off: " + fmt.Sprint(r))
+	}
+}
+
+// off sets the pointers back to the stubs.
+func off() {
+	atomic.StorePointer(&traceFunction, unsafe.Pointer(&stub))
+	atomic.StorePointer(&graphEntry, unsafe.Pointer(&entryStub))
+	atomic.StorePointer(&graphReturn, unsafe.Pointer(&returnStub))
+	generation.Add(1)
+}
+
+// SetTracer switches to another tracer, from any to any, while the program runs (current_tracer). Calls in progress lose nothing but
+// their returns, which nobody records. Records of another tracer that are still in the buffer are gone; a switch to nop leaves them to
+// be read.
+//
+// The error says which tracers there are if name is not one of them.
+func SetTracer(name string) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	ctl.Lock()
+	defer ctl.Unlock()
+	t := findTracer(name)
+	if t == nil {
+		return noTracer(name)
+	}
+	setTracer(t)
+	return nil
+}
+
+func noTracer(name string) error {
+	return fmt.Errorf("there is no tracer %q: available are %s", name, strings.Join(availableTracers(), ", "))
+}
+
+func setTracer(t *tracer) {
+	off()
+	current = t
+	if t == &nop {
+		tracing.Store(false)
+		filters.clear()
+		return
+	}
+	startBuffer()
+	if t.record && last != nil && last != t {
+		buffer.reset()
+	}
+	if t.record {
+		last = t
+		atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HTracer)), t.kind)
+	}
+	if t.ret != nil {
+		atomic.StorePointer(&graphReturn, unsafe.Pointer(t.ret))
+		atomic.StorePointer(&graphEntry, unsafe.Pointer(t.entry))
+	}
+	if t.fn != nil {
+		atomic.StorePointer(&traceFunction, unsafe.Pointer(t.fn))
+	}
+	if !tracing.Swap(true) {
+		eachTable(filters.apply)
+	}
+}
+
+// startBuffer makes the buffer on first use.
+func startBuffer() {
+	if header == nil {
+		buffer.start(env.buffer)
+		eachTable(describe)
+	}
+}
+
+// SetFilter limits tracing to the functions whose names match one of the globs (set_ftrace_filter); without globs every function is
+// traced. A glob is the kernel's: * for any string, ? for any character, [a-z] for a set, matched against the name with its import path
+// or with the path's last element alone: "net/http.(*conn).serve" or "http.(*conn).serve".
+//
+// A glob that matches no function is an error, and changes nothing.
+func SetFilter(globs ...string) error { return setFilter(&filters.filter, "filter", globs) }
+
+// SetNotrace excludes the functions whose names match one of the globs, also from what SetFilter names (set_ftrace_notrace).
+func SetNotrace(globs ...string) error { return setFilter(&filters.notrace, "notrace", globs) }
+
+func setFilter(list *[]string, what string, globs []string) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	if err := noMatch(what, globs); err != nil {
+		return err
+	}
+	ctl.Lock()
+	defer ctl.Unlock()
+	*list = slices.Clone(globs)
+	if tracing.Load() {
+		eachTable(filters.apply)
+	}
+	return nil
+}
+
+// Stop makes every hook return at once until Start is called, whatever the tracer (function_trace_stop). Calls that are in progress
+// leave their return stacks all the same. It is cheap, and may be called from anywhere.
+func Stop() { stopped.Store(1) }
+
+// Start undoes Stop.
+func Start() { stopped.Store(0) }
+
+// SetMaxStack sets how many calls a goroutine's return stack holds (FTRACE_RETFUNC_DEPTH): 1 to 65535. Calls below are counted as
+// overruns, and not traced.
+func SetMaxStack(depth int) error {
+	if depth < 1 || depth > 65535 {
+		return fmt.Errorf("the maximum depth of a return stack is 1 to 65535, not %d", depth)
+	}
+	maxStack.Store(int32(depth))
+	if header != nil {
+		atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HMaxStack)), uint32(depth))
+	}
+	return nil
+}
+
+// SetMaxGraphDepth limits the graph tracer to calls of at most that depth (max_graph_depth); 0 is no limit.
+func SetMaxGraphDepth(depth int) error {
+	if depth < 0 || depth > 65535 {
+		return fmt.Errorf("max_graph_depth is 0, for no limit, to 65535, not %d", depth)
+	}
+	graphDepth.Store(int32(depth))
+	return nil
+}
+
+// Overruns returns how many calls since the buffer was last emptied lay below the maximum depth of their return stack (trace_overrun).
+func Overruns() uint64 {
+	if header == nil {
+		return 0
+	}
+	return atomic.LoadUint64((*uint64)(unsafe.Add(header, tracefile.HOverrun)))
+}
+
+// A Token is what Enter hands to Exit.
+type Token uintptr
+
+// NewFunc makes a function known that carries its hook by hand, under a name of the form import/path.Function:
+//
+//	var site = ftrace.NewFunc("example.com/p.Work")
+//
+//	func Work() {
+//		if site.Enabled() {
+//			defer ftrace.Exit(ftrace.Enter(site))
+//		}
+//		…
+//	}
+//
+// In a program without hooks it returns a Func that is never enabled.
+func NewFunc(name string) *Func {
+	i := strings.LastIndexByte(name, '/') + 1
+	if j := strings.IndexByte(name[i:], '.'); j >= 0 {
+		i += j
+	} else {
+		i, name = len("main"), "main."+name
+	}
+	site := new(hook.Site)
+	register(&hook.Table{ABI: hook.ABI, N: 1, Masks: new(uint8), Sites: site, Path: name[:i], Names: strings.ReplaceAll(name[i+1:], " ", "_") + " 0\n"})
+	return (*Func)(site)
+}
+
+// Enabled reports whether a tracer wants the function.
+func (f *Func) Enabled() bool { return atomic.LoadUint32(&f.Tracers) != 0 }
+
+// Enter is the hook's entry, for functions that carry it by hand, or by another generator's. What it returns must go to Exit when the
+// function ends, in a defer statement.
+//
+//go:noinline
+func Enter(f *Func) Token {
+	if rt == nil {
+		return 0
+	}
+	return Token(rt.Enter((*hook.Site)(f)))
+}
+
+// Exit is the hook's exit.
+func Exit(t Token) {
+	if t != 0 {
+		rt.Exit(uintptr(t))
+	}
+}
+
+// nanoseconds converts a reading of the counter to the monotonic clock.
+func nanoseconds(c uint64) int64 {
+	if !ticking {
+		return int64(c)
+	}
+	now, mono := counter(), rt.Nanotime()
+	first := *(*uint64)(unsafe.Add(header, tracefile.HCounter))
+	firstMono := *(*uint64)(unsafe.Add(header, tracefile.HMono))
+	return mono - int64(float64(now-c)*float64(uint64(mono)-firstMono)/float64(now-first))
+}
