@@ -37,6 +37,9 @@ func init() {
 	r.Slot = ftgo_slot
 	r.Who = func() (uint64, uint64, uintptr) { gp := getg(); return gp.goid, gp.parentGoid, gp.startpc }
 	r.Barrier = ftgo_barrier
+	if ftgo_invariant() {
+		r.Ticks = ftgo_ticks
+	}
 	r.Nanotime = nanotime
 	r.Text = firstmoduledata.text
 	r.Frames = framepointer_enabled

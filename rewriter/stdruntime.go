@@ -49,7 +49,7 @@ var anchors = []anchor{
 
 // PatchRuntime patches the files of the standard library's package runtime, and returns those that changed together with one
 // that is new, whose Name is empty. An error names the anchor that was not found.
-func PatchRuntime(files []File, release string) ([]File, error) {
+func PatchRuntime(files []File, release, goarch string) ([]File, error) {
 	found := make([]int, len(anchors))
 	var out []File
 	for _, f := range files {
@@ -91,8 +91,73 @@ func PatchRuntime(files []File, release string) ([]File, error) {
 				release, a.name, found[i], a.want, SupportedReleases)
 		}
 	}
-	return append(out, File{"", []byte(runtimeSource + "\n" + shape())}), nil
+	clock := clockWithout
+	if asmClock[goarch] != "" {
+		clock = clockDecls
+	}
+	return append(out, File{"", []byte(runtimeSource + clock + "\n" + shape())}), nil
 }
+
+// PatchRuntimeAsm adds the reading of the processor's counter to one of package runtime's assembly files. It returns nil if the file is
+// not the one, or the architecture has no counter that can be relied on.
+func PatchRuntimeAsm(f File, goarch string) []byte {
+	text := asmClock[goarch]
+	if text == "" || !bytes.Contains(f.Src, []byte("·getfp<ABIInternal>")) {
+		return nil
+	}
+	return fmt.Appendf(nil, "#line 1 %q\n%s\n%s", f.Name, f.Src, text)
+}
+
+// asmClock reads the counter, and says whether it runs at one rate whatever the processor does: on amd64 that is CPUID's to say (Intel
+// SDM, volume 3, 17.17.1), on arm64 the architecture says it (Arm ARM, D12.1).
+var asmClock = map[string]string{
+	"amd64": `
+// func ftgo_ticks() uint64
+TEXT runtime·ftgo_ticks<ABIInternal>(SB),NOSPLIT,$0-0
+	RDTSC
+	SHLQ	$32, DX
+	ORQ	DX, AX
+	RET
+
+// func ftgo_invariant() bool
+TEXT runtime·ftgo_invariant<ABIInternal>(SB),NOSPLIT,$0-0
+	MOVL	$0x80000000, AX
+	CPUID
+	CMPL	AX, $0x80000007
+	JCS	no
+	MOVL	$0x80000007, AX
+	CPUID
+	SHRL	$8, DX
+	ANDL	$1, DX
+	MOVL	DX, AX
+	RET
+no:
+	XORL	AX, AX
+	RET
+`,
+	"arm64": `
+// func ftgo_ticks() uint64
+TEXT runtime·ftgo_ticks<ABIInternal>(SB),NOSPLIT,$0-0
+	MRS	CNTVCT_EL0, R0
+	RET
+
+// func ftgo_invariant() bool
+TEXT runtime·ftgo_invariant<ABIInternal>(SB),NOSPLIT,$0-0
+	MOVD	$1, R0
+	RET
+`,
+}
+
+const (
+	clockDecls = `
+func ftgo_ticks() uint64
+func ftgo_invariant() bool
+`
+	clockWithout = `
+func ftgo_ticks() uint64 { return 0 }
+func ftgo_invariant() bool { return false }
+`
+)
 
 // restoreLines gives the declarations of a restructured file the lines they had.
 func restoreLines(name string, old, new []byte) ([]byte, error) {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,7 +31,8 @@ func Tool(flags Flags, args []string) int {
 }
 
 func tool(flags Flags, args []string) error {
-	if toolexec.Name(args[0]) != "compile" {
+	name := toolexec.Name(args[0])
+	if name != "compile" && name != "asm" {
 		return toolexec.Exec(args)
 	}
 	if len(args) == 2 && args[1] == "-V=full" {
@@ -39,6 +41,9 @@ func tool(flags Flags, args []string) error {
 			return err
 		}
 		return toolexec.Version(os.Stdout, args, id)
+	}
+	if name == "asm" {
+		return assemble(args)
 	}
 	c := toolexec.ParseCompile(args)
 	switch {
@@ -50,7 +55,7 @@ func tool(flags Flags, args []string) error {
 		if err := checkABI(c); err != nil {
 			return err
 		}
-		return toolexec.Exec(args)
+		return toolexec.Exec(libraryLanguage(args))
 	case !matchPackage(flags.Pkg, strings.TrimSuffix(c.Import, "_test")):
 		return toolexec.Exec(args)
 	}
@@ -76,6 +81,16 @@ func isLibrary(path string) bool {
 		}
 	}
 	return false
+}
+
+// libraryLanguage gives a copy of the library the language that it is written in, whatever the go.mod around it says.
+func libraryLanguage(args []string) []string {
+	for i, a := range args {
+		if strings.HasPrefix(a, "-lang=") {
+			args[i] = "-lang=go1.26"
+		}
+	}
+	return args
 }
 
 var abiDecl = regexp.MustCompile(`(?m)^const ABI = (\d+)$`)
@@ -151,7 +166,7 @@ func compileRuntime(c *toolexec.Compile) error {
 	if err != nil {
 		return err
 	}
-	patched, err := PatchRuntime(files, c.Release)
+	patched, err := PatchRuntime(files, c.Release, os.Getenv("GOARCH"))
 	if err != nil {
 		return err
 	}
@@ -174,6 +189,48 @@ func compileRuntime(c *toolexec.Compile) error {
 	out, err := c.Run(append(names, hooks))
 	os.Stdout.Write(out)
 	return err
+}
+
+// assemble assembles package runtime with the clock in it, and every other package as it is.
+func assemble(args []string) error {
+	dir, isRuntime := "", false
+	for i, a := range args[:len(args)-1] {
+		switch a {
+		case "-p":
+			isRuntime = args[i+1] == "runtime"
+		case "-o":
+			dir = filepath.Join(filepath.Dir(args[i+1]), "ftgo")
+		}
+	}
+	if !isRuntime || dir == "" {
+		return toolexec.Exec(args)
+	}
+	for i, a := range args {
+		if !strings.HasSuffix(a, ".s") {
+			continue
+		}
+		src, err := os.ReadFile(a)
+		if err != nil {
+			return err
+		}
+		if src = PatchRuntimeAsm(File{a, src}, os.Getenv("GOARCH")); src == nil {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		file := filepath.Join(dir, filepath.Base(a))
+		if err := os.WriteFile(file, src, 0o666); err != nil {
+			return err
+		}
+		out := append([]string{args[0], "-I", filepath.Dir(a)}, args[1:]...)
+		out[i+2] = file
+		return toolexec.Exec(out)
+	}
+	if asmClock[os.Getenv("GOARCH")] != "" && slices.Contains(args, "-gensymabis") {
+		return fmt.Errorf("package runtime is not one that this ftgo knows how to hook: getfp in assembly: not found (supported releases: %s)", SupportedReleases)
+	}
+	return toolexec.Exec(args)
 }
 
 func supported(release string) bool {

@@ -38,7 +38,7 @@ func attach(r *hook.Runtime) {
 		return
 	}
 	rt = r
-	ticking = invariant()
+	ticks = r.Ticks
 	maxStack.Store(DefaultMaxStack)
 	readEnvironment()
 }

@@ -151,7 +151,7 @@ func (b *chunkPool) start(kilobytes int) {
 	*u64(tracefile.HCounter) = counter()
 	*u64(tracefile.HMono) = uint64(rt.Nanotime())
 	*u64(tracefile.HText) = uint64(rt.Text)
-	if ticking {
+	if ticks != nil {
 		*(*uint32)(unsafe.Add(header, tracefile.HCounterKind)) = tracefile.CounterTicks
 	}
 	*(*uint32)(unsafe.Add(header, tracefile.HMaxStack)) = uint32(maxStack.Load())

@@ -376,7 +376,7 @@ func Exit(t Token) {
 
 // nanoseconds converts a reading of the counter to the monotonic clock.
 func nanoseconds(c uint64) int64 {
-	if !ticking {
+	if ticks == nil {
 		return int64(c)
 	}
 	now, mono := counter(), rt.Nanotime()

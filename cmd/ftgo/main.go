@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/ftgo/ftgo/rewriter"
 )
@@ -15,9 +18,91 @@ func main() { os.Exit(run(os.Args[1:])) }
 // absolute path of a tool; whatever else comes is a command.
 func run(args []string) int {
 	flags, rest, err := rewriter.ParseFlags(args)
-	if err == nil && len(rest) > 0 && filepath.IsAbs(rest[0]) {
+	if len(rest) > 0 && filepath.IsAbs(rest[0]) {
+		if err != nil {
+			return fail(err)
+		}
 		return rewriter.Tool(flags, rest)
 	}
+	if err != nil && os.Getenv("FTGOFLAGS") != "" {
+		if _, _, err := rewriter.ParseFlags(nil); err != nil {
+			return fail(err)
+		}
+	}
+	status := 0
+	root := &cobra.Command{
+		Use:   "ftgo",
+		Short: "ftrace for Go programs",
+		Long: `ftgo is ftrace for Go programs: it compiles hooks into them that cost next to nothing while they are off, and traces
+any function at any moment.
+
+	ftgo live ./cmd/server              build it, run it, print who called whom and how long it took
+	ftgo test ./...                     go test, with hooks: FTGO_TRACER=function_graph FTGO_OUT=/tmp/trace.%p ftgo test ./...
+	go build -toolexec ftgo ./...       the same hooks, for programs that import github.com/ftgo/ftgo/runtime`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	for _, name := range []string{"build", "install", "run", "test"} {
+		root.AddCommand(goCommand(name, &status))
+	}
+	root.AddCommand(liveCommand(&status))
+	root.SetArgs(goStyle(args))
+	if err := root.Execute(); err != nil {
+		return fail(err)
+	}
+	return status
+}
+
+func fail(err error) int {
 	fmt.Fprintln(os.Stderr, "ftgo:", err)
 	return 2
+}
+
+// goStyle lets the build's flags be written as the go command's are, with one dash.
+func goStyle(args []string) []string {
+	out := append([]string(nil), args...)
+	for i, a := range out {
+		if i > 0 && out[0] != "live" || a == "--" {
+			break
+		}
+		for _, name := range []string{"inline", "pkg", "notrace", "tags", "race"} {
+			if a == "-"+name || strings.HasPrefix(a, "-"+name+"=") {
+				out[i] = "-" + a
+			}
+		}
+	}
+	return out
+}
+
+// goCommand makes a subcommand of the go command's.
+func goCommand(name string, status *int) *cobra.Command {
+	return &cobra.Command{
+		Use:   name + " [-pkg PATTERNS] [-notrace GLOBS] [-inline keep|hook|N] [go " + name + " flags] [packages]",
+		Short: "go " + name + ", with the hooks compiled in and the library linked in",
+		Long: "ftgo " + name + " is go " + name + " with the hooks compiled in and the library linked in. Your files, go.mod and go.sum stay as they are.\n" +
+			"All flags of go " + name + " work; ftgo's own are\n\n" +
+			"	-pkg PATTERNS     hook the packages that match, separated by commas (default: all but the standard library)\n" +
+			"	-notrace GLOBS    leave the functions that match without hooks\n" +
+			"	-inline keep      leave the functions that the compiler inlines as they are (the default)\n" +
+			"	-inline hook      hook every function\n" +
+			"	-inline N         hook the functions that cost the inliner more than N (0 to 80)",
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, a := range args {
+				if a == "-h" || a == "-help" || a == "--help" {
+					return cmd.Help()
+				}
+				if !strings.HasPrefix(a, "-") {
+					break
+				}
+			}
+			flags, _, err := rewriter.ParseFlags(nil)
+			if err != nil {
+				return err
+			}
+			*status = rewriter.Go(name, args, flags)
+			return nil
+		},
+	}
 }

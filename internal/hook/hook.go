@@ -68,6 +68,7 @@ type Runtime struct {
 	Slot     func() *unsafe.Pointer                      // the calling goroutine's word; nil on g0 and inside a hook
 	Who      func() (goid, parent uint64, start uintptr) // the calling goroutine, the one that started it, and its function
 	Barrier  func()                                      // returns when every P has passed a safe point
+	Ticks    func() uint64                               // a counter of constant rate; nil if the processor has none
 	Nanotime func() int64                                // the monotonic clock
 	Text     uintptr                                     // where the program's text begins
 	Frames   bool                                        // whether Enter is given the parent

@@ -74,6 +74,7 @@ func New(header []byte, blocks [][]byte, tables []Table) (*Trace, error) {
 					t.goroutines = append(t.goroutines, g)
 				}
 				g.chunks = append(g.chunks, c)
+				t.procs = max(t.procs, int(int32(le.Uint32(c.head[CProc:])))+1)
 			}
 		}
 	}
@@ -87,7 +88,7 @@ func New(header []byte, blocks [][]byte, tables []Table) (*Trace, error) {
 	}
 	slices.SortFunc(t.goroutines, func(a, b *goroutine) int { return int(int64(a.id - b.id)) })
 	t.calibrate()
-	t.procs = int(le.Uint32(header[HProcs:]))
+	t.procs = max(t.procs, int(le.Uint32(header[HProcs:])))
 	return t, nil
 }
 
@@ -244,23 +245,24 @@ func (t *Trace) comm(g *goroutine) string {
 
 // ReadFile reads a trace file. The file of a program that was killed is as good as any.
 func ReadFile(path string) (*Trace, error) {
-	b, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if len(b) < HeaderSize || string(b[:len(Magic)]) != Magic {
+	defer f.Close()
+	head := make([]byte, HeaderSize)
+	if _, err := f.ReadAt(head, 0); err != nil || string(head[:len(Magic)]) != Magic {
 		return nil, fmt.Errorf("%s is not a trace: it does not begin with %q", path, Magic)
 	}
-	n := int(le.Uint32(b[HBlocks:]))
 	var blocks [][]byte
-	for i := range n {
-		off := HeaderSize + i*BlockSize
-		if off+BlockSize > len(b) {
+	for i := range int64(le.Uint32(head[HBlocks:])) {
+		b := make([]byte, BlockSize)
+		if _, err := f.ReadAt(b, HeaderSize+i*BlockSize); err != nil {
 			break
 		}
-		blocks = append(blocks, b[off:off+BlockSize])
+		blocks = append(blocks, b)
 	}
-	return New(b[:HeaderSize], blocks, nil)
+	return New(head, blocks, nil)
 }
 
 // Exe returns the path of the traced program.

@@ -1,0 +1,236 @@
+// Package live runs a program with a tracer on and prints its trace when it ends, however it ends: the records lie in a file that the
+// two share.
+package live
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/ftgo/ftgo/internal/tracefile"
+	"github.com/ftgo/ftgo/rewriter"
+)
+
+// Options are the words of "ftgo live".
+type Options struct {
+	Tracer   string
+	Filter   []string
+	Notrace  []string
+	Depth    int    // max_graph_depth; 0 is no limit
+	MaxStack int    // of the return stacks; 0 is the library's default
+	Buffer   string // such as 64M
+	Out      string // file for the trace; "" is standard error
+	Text     []string
+	Build    []string // flags of go build
+	Flags    rewriter.Flags
+}
+
+// Run builds target unless it is a program, runs it, and prints its trace. It returns the program's exit status; a program that a signal
+// killed takes this process along by the same signal.
+func Run(o Options, target string, args []string) (status int, err error) {
+	var text tracefile.Options
+	for _, name := range o.Text {
+		if err := text.Set(name); err != nil {
+			return 2, err
+		}
+	}
+	dir, err := os.MkdirTemp("", "ftgo-live")
+	if err != nil {
+		return 2, err
+	}
+	defer os.RemoveAll(dir)
+	program, err := build(o, target, dir)
+	if err != nil {
+		return 2, err
+	}
+	trace := filepath.Join(dir, "trace")
+	if err := os.WriteFile(trace, nil, 0o600); err != nil {
+		return 2, err
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = environment(o, trace)
+	if strings.HasPrefix(program, dir) {
+		cmd.Args[0] = target // not a name that is gone when it is read
+	}
+	state, err := runChild(cmd)
+	if err != nil {
+		return 2, fmt.Errorf("%s: %w", target, err)
+	}
+	if err := print(o, trace, program, text); err != nil {
+		return max(1, state.ExitCode()), err
+	}
+	return exitStatus(state), nil
+}
+
+// build returns the path of the program to run.
+func build(o Options, target, dir string) (string, error) {
+	if path, ok := isProgram(target); ok {
+		hooks, library, err := holds(path)
+		switch {
+		case err != nil:
+			return "", err
+		case !hooks:
+			return "", fmt.Errorf("%s was built without hooks: build it with \"ftgo build\", or name its package instead", target)
+		case !library:
+			return "", fmt.Errorf("%s holds hooks without the library that serves them: build it with \"ftgo build\", or import %s in it", target, rewriter.Library)
+		}
+		return path, nil
+	}
+	out := filepath.Join(dir, strings.TrimSuffix(filepath.Base(target), ".go"))
+	if out == dir || filepath.Base(out) == "." || filepath.Base(out) == ".." {
+		out = filepath.Join(dir, "program")
+	}
+	if runtime.GOOS == "windows" {
+		out += ".exe"
+	}
+	err := rewriter.Build(out, target, o.Build, o.Flags)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return "", fmt.Errorf("%s does not build", target)
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(out); err != nil {
+		return "", fmt.Errorf("%s is not a main package", target)
+	}
+	return out, nil
+}
+
+// isProgram reports whether target is an executable file.
+func isProgram(target string) (path string, ok bool) {
+	if strings.HasSuffix(target, ".go") {
+		return "", false
+	}
+	fi, err := os.Stat(target)
+	if err != nil || !fi.Mode().IsRegular() || fi.Mode()&0o111 == 0 && runtime.GOOS != "windows" {
+		return "", false
+	}
+	path, err = filepath.Abs(target)
+	return path, err == nil
+}
+
+// holds looks for the names of the hooks' functions in a program.
+func holds(path string) (hooks, library bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, false, err
+	}
+	defer f.Close()
+	buf := make([]byte, 1<<20)
+	const overlap = 64
+	n := 0
+	for {
+		m, err := io.ReadFull(f, buf[n:])
+		b := buf[:n+m]
+		hooks = hooks || bytes.Contains(b, []byte("runtime.ftgo_take"))
+		library = library || bytes.Contains(b, []byte("FTGO_MAX_STACK"))
+		if hooks && library || err != nil {
+			return hooks, library, nil
+		}
+		n = copy(buf, b[len(b)-overlap:])
+	}
+}
+
+func environment(o Options, trace string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
+		for _, key := range []string{"FTGO_TRACER", "FTGO_FILTER", "FTGO_NOTRACE", "FTGO_DEPTH", "FTGO_MAX_STACK", "FTGO_OUT", "FTGO_BUFFER", "FTGO_FILE", "FTGO_OPTIONS"} {
+			if strings.HasPrefix(s, key+"=") {
+				return true
+			}
+		}
+		return false
+	})
+	set := func(key, val string) {
+		if val != "" {
+			env = append(env, key+"="+val)
+		}
+	}
+	set("FTGO_TRACER", o.Tracer)
+	set("FTGO_FILTER", strings.Join(o.Filter, ","))
+	set("FTGO_NOTRACE", strings.Join(o.Notrace, ","))
+	if o.Depth > 0 {
+		set("FTGO_DEPTH", fmt.Sprint(o.Depth))
+	}
+	if o.MaxStack > 0 {
+		set("FTGO_MAX_STACK", fmt.Sprint(o.MaxStack))
+	}
+	set("FTGO_BUFFER", o.Buffer)
+	if shared {
+		set("FTGO_FILE", trace)
+	} else {
+		set("FTGO_OUT", trace)
+		set("FTGO_OPTIONS", strings.Join(o.Text, ","))
+	}
+	return env
+}
+
+// shared says that the program writes its records into a file that this process reads, which works however it ends. Elsewhere the
+// program writes the text of its trace when it ends in order.
+const shared = runtime.GOOS == "linux"
+
+// runChild runs the program. Signals from the terminal reach it as they reach this process, which waits for it whatever comes; others
+// are passed on.
+func runChild(cmd *exec.Cmd) (*os.ProcessState, error) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals)
+	defer signal.Stop(signals)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				if forward(s) {
+					cmd.Process.Signal(s)
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	err := cmd.Wait()
+	close(done)
+	if cmd.ProcessState == nil {
+		return nil, err
+	}
+	return cmd.ProcessState, nil
+}
+
+func print(o Options, trace, program string, text tracefile.Options) (err error) {
+	w := os.Stderr
+	if o.Out != "" {
+		f, err := os.Create(o.Out)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		w = f
+	}
+	if !shared {
+		f, err := os.Open(trace)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = io.Copy(w, f)
+		return err
+	}
+	t, err := tracefile.ReadFile(trace)
+	if err != nil {
+		return fmt.Errorf("%s left no trace: it ended before its first hook, or does not hold the library", program)
+	}
+	t.Symbol = symbols(program)
+	return t.WriteText(w, text)
+}

@@ -1,0 +1,9 @@
+//go:build !unix
+
+package live
+
+import "os"
+
+func forward(os.Signal) bool { return false }
+
+func exitStatus(state *os.ProcessState) int { return state.ExitCode() }

@@ -1,0 +1,238 @@
+package rewriter
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/tools/go/ast/astutil"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/ftgo/ftgo"
+)
+
+// Library is the import path of the runtime library.
+const Library = module + "/runtime"
+
+const module = "github.com/ftgo/ftgo"
+
+// An injection links the library into programs that do not import it, without touching a file of theirs: an overlay (go help build)
+// adds a file that imports it to each main package, or to each tested package, and the library's own source below the root of
+// the module, in a directory that no pattern matches.
+type injection struct {
+	replace map[string]string // the overlay
+	extra   []string          // files to name beside files that the command line names
+	dir     string            // where the files of the overlay really are
+}
+
+// inject prepares the overlay for the packages that the command builds.
+func inject(cmd *goCommand) (*injection, error) {
+	mode := packages.NeedName | packages.NeedFiles | packages.NeedModule | packages.NeedImports | packages.NeedDeps | packages.NeedForTest
+	cfg := &packages.Config{Mode: mode, Dir: cmd.dir, Tests: cmd.name == "test", BuildFlags: cmd.listFlags}
+	patterns := cmd.packages
+	if len(patterns) == 0 {
+		patterns = []string{"."}
+	}
+	pkgs, err := packages.Load(cfg, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("the packages to build cannot be listed: %w", err)
+	}
+	in := &injection{replace: map[string]string{}}
+	if err := in.cacheDir(); err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, p := range pkgs {
+		if cmd.name == "test" {
+			err = in.test(cmd, p, seen)
+		} else if p.Name == "main" {
+			err = in.program(cmd, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+// cacheDir finds the directory for the overlay's files. Their content alone matters to the build cache, but rewriting them on every
+// build would cost time, so they stay.
+func (in *injection) cacheDir() error {
+	base, err := os.UserCacheDir()
+	if err == nil {
+		in.dir = filepath.Join(base, "ftgo")
+		if os.MkdirAll(in.dir, 0o777) == nil {
+			return nil
+		}
+	}
+	in.dir, err = os.MkdirTemp("", "ftgo")
+	return err
+}
+
+// program links the library into a main package.
+func (in *injection) program(cmd *goCommand, p *packages.Package) error {
+	if holdsLibrary(p) || len(p.GoFiles) == 0 {
+		return nil
+	}
+	dir := filepath.Dir(p.GoFiles[0])
+	imp, err := in.library(cmd, p, dir)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "zz_ftgo_auto.go")
+	if cmd.files {
+		in.extra = append(in.extra, file)
+	}
+	return in.add(file, importFile("main", imp))
+}
+
+// test links the library into the test binary of a package. p is one of the variants that listing with tests gives.
+func (in *injection) test(cmd *goCommand, p *packages.Package, seen map[string]bool) error {
+	if p.ForTest == "" || seen[p.ForTest] || strings.HasSuffix(p.ID, ".test") || len(p.GoFiles) == 0 {
+		return nil
+	}
+	if holdsLibrary(p) {
+		seen[p.ForTest] = true
+		return nil
+	}
+	if p.PkgPath == Library || strings.HasPrefix(p.PkgPath, Library+"/") {
+		return nil
+	}
+	seen[p.ForTest] = true
+	dir := filepath.Dir(p.GoFiles[0])
+	for _, f := range p.GoFiles {
+		if strings.HasSuffix(f, "_test.go") {
+			dir = filepath.Dir(f)
+		}
+	}
+	imp, err := in.library(cmd, p, dir)
+	if err != nil {
+		return err
+	}
+	return in.add(filepath.Join(dir, "zz_ftgo_auto_test.go"), importFile(p.Name, imp))
+}
+
+// holdsLibrary reports whether a package already imports the library, however far away.
+func holdsLibrary(p *packages.Package) bool {
+	found := false
+	packages.Visit([]*packages.Package{p}, func(q *packages.Package) bool {
+		found = found || q.PkgPath == Library
+		return !found
+	}, nil)
+	return found
+}
+
+// library puts the library into the module that holds dir, and returns its import path there.
+func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (string, error) {
+	root, mod := "", ""
+	if p.Module != nil {
+		root, mod = p.Module.Dir, p.Module.Path
+	} else {
+		var err error
+		if root, mod, err = cmd.mainModule(dir); err != nil {
+			return "", err
+		}
+	}
+	if cache := cmd.env("GOMODCACHE"); cache != "" && strings.HasPrefix(root, cache+string(filepath.Separator)) {
+		return "", fmt.Errorf("%s lies in the module cache, where nothing can be added to it: copy the module from %s, and build it there", p.PkgPath, root)
+	}
+	if mod == module {
+		return Library, nil
+	}
+	if root == "" { // files outside of any module: make their directory one
+		root, mod = dir, "ftgo.local"
+		release := strings.TrimPrefix(cmd.env("GOVERSION"), "go")
+		if err := in.add(filepath.Join(root, "go.mod"), []byte("module ftgo.local\n\ngo "+release+"\n")); err != nil {
+			return "", err
+		}
+	}
+	return mod + "/_ftgo/runtime", in.addLibrary(root, mod)
+}
+
+// addLibrary adds the library's source below root/_ftgo, with its imports of itself renamed.
+func (in *injection) addLibrary(root, mod string) error {
+	return fs.WalkDir(ftgo.Library, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		src, err := ftgo.Library.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if path.Ext(name) == ".go" {
+			src = bytes.ReplaceAll(src, []byte(`"`+module+`/`), []byte(`"`+mod+`/_ftgo/`))
+		}
+		return in.add(filepath.Join(root, "_ftgo", filepath.FromSlash(name)), src)
+	})
+}
+
+// importFile returns the source of a file that imports the library for its side effect.
+func importFile(pkg, imp string) []byte {
+	fset := token.NewFileSet()
+	f := &ast.File{Name: ast.NewIdent(pkg)}
+	astutil.AddNamedImport(fset, f, "_", imp)
+	var b bytes.Buffer
+	if err := format.Node(&b, fset, f); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// add adds a file to the overlay.
+func (in *injection) add(name string, src []byte) error {
+	if _, err := os.Lstat(name); err == nil {
+		return fmt.Errorf("%s is in the way: ftgo adds a file of that name while it builds", name)
+	}
+	real := filepath.Join(in.dir, digest(src)+"-"+filepath.Base(name))
+	if old, err := os.ReadFile(real); err != nil || !bytes.Equal(old, src) {
+		tmp, err := os.CreateTemp(in.dir, "tmp")
+		if err != nil {
+			return err
+		}
+		_, err = tmp.Write(src)
+		err = errors.Join(err, tmp.Close(), os.Rename(tmp.Name(), real))
+		if err != nil {
+			return err
+		}
+	}
+	in.replace[name] = real
+	return nil
+}
+
+// write writes the overlay, with what is in the user's own added, and returns its path.
+func (in *injection) write(user string) (string, error) {
+	if user != "" {
+		var o struct{ Replace map[string]string }
+		data, err := os.ReadFile(user)
+		if err == nil {
+			err = json.Unmarshal(data, &o)
+		}
+		if err != nil {
+			return "", fmt.Errorf("-overlay: %w", err)
+		}
+		for k, v := range o.Replace {
+			if _, ok := in.replace[k]; !ok {
+				in.replace[k] = v
+			}
+		}
+	}
+	data, err := json.Marshal(map[string]any{"Replace": in.replace})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(in.dir, digest(data)+".overlay.json")
+	if _, err := os.Stat(name); err == nil && runtime.GOOS != "windows" {
+		return name, nil
+	}
+	return name, os.WriteFile(name, data, 0o666)
+}
