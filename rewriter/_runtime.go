@@ -3,7 +3,8 @@ package runtime
 // This file is added to package runtime when ftgo compiles it. The declarations of internal/hook come with it, under the names
 // ftgo_Site, ftgo_Table, ftgo_Hooks, ftgo_Runtime and ftgo_ABI. Patches elsewhere in the package, each made by shape, call
 // ftgo_funcID, ftgo_elide and ftgo_recoverID, put the fields ftgo, ftgoNote and ftgoBusy into g, and rename gdestroy,
-// runExitHooks and preprintpanics to names that begin with ftgo_.
+// runExitHooks and preprintpanics to names that begin with std_ (not with ftgo_: that would hide them from stack traces, and from
+// the count of frames by which gorecover tells who may recover).
 
 import (
 	"internal/abi"
@@ -180,12 +181,12 @@ func gdestroy(gp *g) {
 	}
 	gp.ftgoNote = 0
 	gp.ftgoBusy = 0
-	ftgo_gdestroy(gp)
+	std_gdestroy(gp)
 }
 
 // runExitHooks sees the end of main and os.Exit.
 func runExitHooks(code int) {
-	ftgo_runExitHooks(code)
+	std_runExitHooks(code)
 	if ftgo_hooks.End != nil {
 		ftgo_hooks.End()
 	}
@@ -193,7 +194,7 @@ func runExitHooks(code int) {
 
 // preprintpanics sees a panic that nobody recovered, before it is printed, on the goroutine's own stack.
 func preprintpanics(p *_panic) {
-	ftgo_preprintpanics(p)
+	std_preprintpanics(p)
 	if ftgo_hooks.End != nil {
 		ftgo_hooks.End()
 	}

@@ -362,10 +362,6 @@ func (v *costVisitor) call(e *ast.CallExpr) {
 			return
 		}
 		if d := v.c.funcs[f.Name]; d != nil {
-			if d == v.self {
-				v.sum += hairy // a function that calls itself is not inlined
-				return
-			}
 			if cost := v.c.decl(d); cost >= 0 && cost <= InlineKeep {
 				v.sum += 2 + cost
 				v.exprs(e.Args)

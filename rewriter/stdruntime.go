@@ -10,8 +10,6 @@ import (
 	"github.com/dave/dst"
 	"github.com/dave/dst/decorator"
 	"github.com/dave/dst/dstutil"
-
-	"github.com/ftgo/ftgo/internal/hook"
 )
 
 // SupportedReleases names the Go releases whose package runtime PatchRuntime knows.
@@ -105,7 +103,7 @@ func PatchRuntimeAsm(f File, goarch string) []byte {
 	if text == "" || !bytes.Contains(f.Src, []byte("·getfp<ABIInternal>")) {
 		return nil
 	}
-	return fmt.Appendf(nil, "#line 1 %q\n%s\n%s", f.Name, f.Src, text)
+	return fmt.Appendf(nil, "#line 2 %q\n%s\n%s", f.Name, f.Src, text)
 }
 
 // asmClock reads the counter, and says whether it runs at one rate whatever the processor does: on amd64 that is CPUID's to say (Intel
@@ -224,7 +222,7 @@ func rename(name string) func(*dst.File) int {
 		n := 0
 		for _, d := range f.Decls {
 			if fn, ok := d.(*dst.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == name {
-				fn.Name.Name = hook.Prefix + name
+				fn.Name.Name = "std_" + name
 				n++
 			}
 		}

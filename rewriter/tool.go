@@ -55,7 +55,7 @@ func tool(flags Flags, args []string) error {
 		if err := checkABI(c); err != nil {
 			return err
 		}
-		return toolexec.Exec(libraryLanguage(args))
+		return toolexec.Exec(libraryFlags(args))
 	case !matchPackage(flags.Pkg, strings.TrimSuffix(c.Import, "_test")):
 		return toolexec.Exec(args)
 	}
@@ -83,14 +83,21 @@ func isLibrary(path string) bool {
 	return false
 }
 
-// libraryLanguage gives a copy of the library the language that it is written in, whatever the go.mod around it says.
-func libraryLanguage(args []string) []string {
-	for i, a := range args {
-		if strings.HasPrefix(a, "-lang=") {
-			args[i] = "-lang=go1.26"
+// libraryFlags gives a copy of the library the language that it is written in, whatever the go.mod around it says, and takes the
+// detectors' instrumentation out, as it is out of package runtime: they know neither the runtime's locks nor memory outside the
+// heap.
+func libraryFlags(args []string) []string {
+	var out []string
+	for _, a := range args {
+		switch {
+		case a == "-race" || a == "-msan" || a == "-asan":
+			continue
+		case strings.HasPrefix(a, "-lang="):
+			a = "-lang=go1.26"
 		}
+		out = append(out, a)
 	}
-	return args
+	return out
 }
 
 var abiDecl = regexp.MustCompile(`(?m)^const ABI = (\d+)$`)
@@ -122,6 +129,9 @@ func compile(c *toolexec.Compile, flags Flags) error {
 	opt, err := flags.options()
 	if err != nil {
 		return err
+	}
+	if slices.Contains(c.Flags, "-l") && opt.Inline == InlineKeep {
+		opt.Inline = -1 // nothing is inlined
 	}
 	files, err := readFiles(c.Files)
 	if err != nil {

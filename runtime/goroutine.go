@@ -44,7 +44,9 @@ var goroutines struct {
 	free   unsafe.Pointer
 	slab   unsafe.Pointer
 	left   uintptr
-	live   int // states in use
+	live   int    // states in use
+	ended  uint64 // states taken back
+	broken uint64 // goroutines that ended with calls on their return stack
 	stacks [stackClasses]unsafe.Pointer
 	bytes  unsafe.Pointer // for small stacks
 	room   uintptr
@@ -91,6 +93,10 @@ func drainDead() {
 		g.next = goroutines.free
 		goroutines.free = unsafe.Pointer(g)
 		goroutines.live--
+		goroutines.ended++
+		if g.depth != 0 {
+			goroutines.broken++
+		}
 	}
 }
 
@@ -200,6 +206,7 @@ func (g *goroutine) nextChunk() bool {
 // from here on, so tracing stops, and the goroutine's stack is cut back to where it fits.
 func frameMismatch(g *goroutine, token uintptr) {
 	stopped.Store(1)
+	mismatches.Add(1)
 	if g != nil {
 		for d := g.depth - 1; d >= 0; d-- {
 			if g.frame(d).token == token {

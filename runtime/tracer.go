@@ -163,6 +163,7 @@ func Register(t Tracer) error {
 	if t.Func != nil {
 		f := traceFn(func(_ *goroutine, site *hook.Site, parent uintptr, _ int32) {
 			defer guard(n)
+			raceAcquire()
 			t.Func((*Func)(site), parent)
 		})
 		n.fn = &f
@@ -170,16 +171,19 @@ func Register(t Tracer) error {
 	if t.Entry != nil || t.Return != nil {
 		entry := graphEntryFn(func(g *goroutine, site *hook.Site, _ uint64, _ int32) (ok bool) {
 			defer guard(n)
+			raceAcquire()
 			return t.Entry == nil || t.Entry(Call{Func: (*Func)(site), Depth: int(g.depth)})
 		})
 		ret := graphReturnFn(func(g *goroutine, f *frame, _ int32) {
 			if t.Return != nil {
 				defer guard(n)
+				raceAcquire()
 				t.Return(Call{(*Func)(f.site), int(g.depth), g.overrun - f.over, nanoseconds(f.start), nanoseconds(counter())})
 			}
 		})
 		n.entry, n.ret = &entry, &ret
 	}
+	raceAcquire()
 	user = append(user, n)
 	if n.name == env.tracer {
 		env.tracer = ""
