@@ -56,7 +56,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 				name := id.Name
 				if name == "_" {
 					name = fmt.Sprintf("%st%d", hook.Prefix, len(targs))
-					f.edits.replace(f.off(id.Pos()), f.off(id.End()), name)
+					f.edits.replace(f.off(id.Pos()), f.off(id.End()), name+f.directive(w.fset, id.End(), true))
 				}
 				targs = append(targs, name)
 				if i == len(p.Names)-1 {

@@ -130,13 +130,13 @@ func (c *goCommand) env(key string) string {
 
 // mainModule returns the root and path of the module that holds dir, nothing if there is none.
 func (c *goCommand) mainModule(dir string) (root, path string, err error) {
-	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}\n{{.Path}}")
+	cmd := exec.Command("go", "list", "-m", "-f", "{{.Path}}\n{{.Dir}}")
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
 		return "", "", nil
 	}
-	root, path, _ = strings.Cut(strings.TrimSpace(string(out)), "\n")
+	path, root, _ = strings.Cut(strings.TrimSpace(string(out)), "\n")
 	if path == "command-line-arguments" {
 		return "", "", nil
 	}
@@ -188,13 +188,12 @@ func (c *goCommand) run() error {
 	for _, f := range c.flags.Args() {
 		toolexec += " " + quote(f)
 	}
+	var vetErr error
 	args := []string{c.name, "-toolexec=" + toolexec, "-overlay=" + overlay}
 	if c.name == "test" {
 		// vet looks at directories that only the overlay has, and fails; run it beside.
 		if c.vet {
-			if err := c.runVet(); err != nil {
-				return err
-			}
+			vetErr = c.runVet()
 		}
 		args = append(args, "-vet=off")
 	}
@@ -206,7 +205,10 @@ func (c *goCommand) run() error {
 	args = append(args, c.packages...)
 	args = append(args, in.extra...)
 	args = append(args, c.args...)
-	return c.command(args...).Run()
+	if err := c.command(args...).Run(); err != nil {
+		return err
+	}
+	return vetErr
 }
 
 // testVet are the checks that go test runs (defaultVetFlags in cmd/go/internal/test).

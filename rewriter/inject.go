@@ -91,7 +91,8 @@ func (in *injection) program(cmd *goCommand, p *packages.Package) error {
 	}
 	file := filepath.Join(dir, "zz_ftgo_auto.go")
 	if cmd.files {
-		in.extra = append(in.extra, file)
+		// As the command line names them: the go command wants all in one directory.
+		in.extra = append(in.extra, filepath.Join(filepath.Dir(cmd.packages[0]), filepath.Base(file)))
 	}
 	return in.add(file, importFile("main", imp))
 }

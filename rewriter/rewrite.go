@@ -210,7 +210,7 @@ func (w *writer) funcDecl(f *file, d *ast.FuncDecl, pragma string) {
 		name = fmt.Sprintf("init.%d", w.inits)
 		w.inits++
 	}
-	form, reason, cost := w.decide(d, name, pragma)
+	form, reason, cost := w.decide(f, d, name, pragma)
 	fn := w.add(f, d.Pos(), name, form, reason, cost)
 	switch form {
 	case ReEntry:
@@ -223,12 +223,20 @@ func (w *writer) funcDecl(f *file, d *ast.FuncDecl, pragma string) {
 	}
 }
 
-func (w *writer) decide(d *ast.FuncDecl, name, pragma string) (Form, string, int) {
+func (w *writer) decide(f *file, d *ast.FuncDecl, name, pragma string) (Form, string, int) {
 	if d.Body == nil {
 		return Alone, "it has no body", -1
 	}
 	if d.Name.Name == "_" {
 		return Alone, "nobody can call it", -1
+	}
+	if d.Recv != nil {
+		if len(d.Recv.List) != 1 || len(d.Recv.List[0].Names) > 1 {
+			return Alone, "it does not compile", -1
+		}
+		if base, _, _ := receiver(d); base == "?" {
+			return Alone, "it does not compile", -1
+		}
 	}
 	if pragma != "" {
 		return Alone, pragma, -1
@@ -246,6 +254,9 @@ func (w *writer) decide(d *ast.FuncDecl, name, pragma string) (Form, string, int
 	if d.Recv == nil && d.Name.Name == "main" && w.path == "main" {
 		return ReEntry, "", cost
 	}
+	if strings.HasSuffix(f.Name, "_test.go") && calledByTesting(d) {
+		return ReEntry, "", cost
+	}
 	if cost >= 0 && cost <= w.opt.Inline {
 		return Inlined, fmt.Sprintf("the compiler inlines it (cost %d)", cost), cost
 	}
@@ -253,6 +264,19 @@ func (w *writer) decide(d *ast.FuncDecl, name, pragma string) (Form, string, int
 		return InPlace, "", cost
 	}
 	return ReEntry, "", cost
+}
+
+// calledByTesting reports whether package testing calls a function, so that it remains one however small it is.
+func calledByTesting(d *ast.FuncDecl) bool {
+	if d.Recv != nil {
+		return false
+	}
+	for _, prefix := range []string{"Test", "Benchmark", "Fuzz", "Example"} {
+		if strings.HasPrefix(d.Name.Name, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // shadowsItself reports whether a type parameter hides the function from its wrapper.

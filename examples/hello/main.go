@@ -1,6 +1,9 @@
 // Hello is a small program to trace: a few goroutines, a recursion, a panic that is recovered.
 //
 //	ftgo live ./examples/hello
+//
+// It imports the library, so that "go build -toolexec ftgo" is enough to build it with hooks and trace it through FTGO_TRACER; for
+// "ftgo live" and "ftgo build" it need not.
 package main
 
 import (
@@ -9,6 +12,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	_ "github.com/ftgo/ftgo/runtime"
 )
 
 func main() {

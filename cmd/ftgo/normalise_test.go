@@ -1,0 +1,8 @@
+package main
+
+import "regexp"
+
+var addresses = regexp.MustCompile(`\+?0x[0-9a-f]+\??|goroutine \d+`)
+
+// normalise takes out of stack traces what differs from build to build.
+func normalise(s string) string { return addresses.ReplaceAllString(s, "…") }

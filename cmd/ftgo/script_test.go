@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes this test binary the ftgo command wherever a script, or the go command that a script runs, starts it.
+func TestMain(m *testing.M) {
+	if os.Getenv("FTGO_TEST_COMMAND") == "1" {
+		os.Exit(run(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// TestScripts runs the scripts in testdata/script, each of which is named after what it shows.
+func TestScripts(t *testing.T) {
+	repo, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(exe, filepath.Join(bin, "ftgo")); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			for _, key := range []string{"GOCACHE", "GOMODCACHE", "GOTOOLCHAIN", "GOPROXY", "GOFLAGS", "GOSUMDB", "GONOSUMDB", "HOME", "LANG", "GOTMPDIR"} {
+				if v, ok := os.LookupEnv(key); ok {
+					e.Setenv(key, v)
+				}
+			}
+			if e.Getenv("GOCACHE") == "" {
+				dir, err := os.UserCacheDir()
+				if err != nil {
+					return err
+				}
+				e.Setenv("GOCACHE", filepath.Join(dir, "go-build"))
+			}
+			e.Setenv("GOTRACEBACK", "")
+			e.Setenv("FTGO_TEST_COMMAND", "1")
+			e.Setenv("REPO", repo)
+			e.Setenv("EXE", exe)
+			e.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"count": count,
+			"same":  same,
+		},
+	})
+}
+
+// count TEXT FILE N: the file has N lines that contain TEXT.
+func count(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: count TEXT FILE N")
+	}
+	n := 0
+	for _, line := range strings.Split(ts.ReadFile(args[1]), "\n") {
+		if strings.Contains(line, args[0]) {
+			n++
+		}
+	}
+	if want, err := strconv.Atoi(args[2]); err != nil || (n == want) == neg {
+		ts.Fatalf("%s has %d lines with %q, want %s", args[1], n, args[0], args[2])
+	}
+}
+
+// same A B: two files of stack traces are the same but for addresses and goroutine numbers.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	a, b := normalise(ts.ReadFile(args[0])), normalise(ts.ReadFile(args[1]))
+	if (a == b) == neg {
+		ts.Fatalf("%s and %s:\n%s\n----\n%s", args[0], args[1], a, b)
+	}
+}

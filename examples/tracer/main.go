@@ -1,0 +1,83 @@
+// Tracer registers a tracer of its own, which finds the functions that take the most time of their own.
+//
+//	ftgo run -inline=hook ./examples/tracer
+package main
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"sync"
+	"time"
+
+	ftrace "github.com/ftgo/ftgo/runtime"
+)
+
+// profile adds up what a graph tracer's return callback tells it. Callbacks run on the traced goroutines, many at once.
+type profile struct {
+	mu    sync.Mutex
+	total map[*ftrace.Func]time.Duration
+	calls map[*ftrace.Func]int
+}
+
+func (p *profile) onReturn(c ftrace.Call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls[c.Func]++
+	p.total[c.Func] += time.Duration(c.Return - c.Enter)
+}
+
+func main() {
+	p := &profile{total: map[*ftrace.Func]time.Duration{}, calls: map[*ftrace.Func]int{}}
+	err := ftrace.Register(ftrace.Tracer{Name: "profile", Return: p.onReturn})
+	if err == nil {
+		err = ftrace.SetTracer("profile")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() { work(i) })
+	}
+	wg.Wait()
+	ftrace.SetTracer("nop")
+	p.print()
+}
+
+func (p *profile) print() {
+	var funcs []*ftrace.Func
+	for f := range p.total {
+		funcs = append(funcs, f)
+	}
+	sort.Slice(funcs, func(i, j int) bool { return p.total[funcs[i]] > p.total[funcs[j]] })
+	fmt.Printf("%-20s %6s %12s\n", "Function", "Hit", "Time")
+	for _, f := range funcs {
+		fmt.Printf("%-20s %6d %12v\n", f.Name(), p.calls[f], p.total[f].Round(time.Microsecond))
+	}
+}
+
+func work(n int) {
+	for i := range 3 {
+		if (n+i)%2 == 0 {
+			sleepy(n + 1)
+		} else {
+			busy(1 + n)
+		}
+	}
+}
+
+func sleepy(n int) {
+	for range n {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func busy(n int) int {
+	sum := 0
+	for i := range n * 100000 {
+		sum += i * i
+	}
+	return sum
+}

@@ -1,0 +1,195 @@
+package rewriter
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestForms(t *testing.T) {
+	src, err := os.ReadFile("testdata/forms.go.in")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, limit := range map[string]int{"keep": InlineKeep, "hook": -1} {
+		res, err := Rewrite(Package{Path: "example.com/p", Files: []File{{"/src/p.go", src}}}, Options{Inline: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		for _, f := range res.Funcs {
+			fmt.Fprintf(&b, "// %s:%d %s: %s", filepath.Base(f.File), f.Line, f.Name, f.Form)
+			if f.Reason != "" {
+				fmt.Fprintf(&b, " (%s)", f.Reason)
+			}
+			b.WriteByte('\n')
+		}
+		b.Write(res.Files[0].Src)
+		b.WriteString("\n")
+		b.Write(res.Table)
+		file := "testdata/forms." + name + ".golden"
+		if *update {
+			if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(b.Bytes(), want) {
+			t.Errorf("%s differs from %s; see what changed with -update", name, file)
+		}
+	}
+}
+
+// Every name of the original has the position that it had, in the sense of the input's own //line directives.
+func TestPositions(t *testing.T) {
+	forms, err := os.ReadFile("testdata/forms.go.in")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, src := range map[string]string{
+		"forms":         string(forms),
+		"crlf":          strings.ReplaceAll(string(forms), "\n", "\r\n"),
+		"no newline":    strings.TrimSpace(string(forms)),
+		"bom":           "\uFEFF" + string(forms),
+		"one line":      "package p; func a(_ int) { b(); }; func b() { a(1) }; type c int",
+		"line":          "package p\n\n//line x.y:7\nfunc a(_ int, _ string) { b() }\nfunc b() {\n\ta(1, \"\")\n}\n",
+		"line column":   "package p\n\n//line x.y:7:9\nfunc a(_ int, _ string) { b() }\nfunc b() {\n\ta(1, \"\")\n}\n",
+		"inline":        "package p\n\nfunc a(_ int) { /*line q.y:3:4*/ b() /*line :9:1*/; c() }\nfunc b() { a(1) }\nfunc c() { b() }\n",
+		"two files":     "package p\n\n//line x.y:7\nfunc a() {}\n//line /abs/z.y:100\nfunc b(int) { a() }\nfunc c(int) { a() }\n",
+		"brace comment": "package p\n\nfunc a() { // why\n\tb()\n}\nfunc b() { /* one\n two */ a() }\n",
+	} {
+		for _, limit := range []int{InlineKeep, 0, -1} {
+			checkPositions(t, name, src, limit)
+		}
+	}
+}
+
+// FuzzRewrite: what parses does so after rewriting too, with the same positions.
+func FuzzRewrite(f *testing.F) {
+	forms, err := os.ReadFile("testdata/forms.go.in")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(forms))
+	f.Add("package p\n//line x:1\nfunc (T) f(_ int) { func() {}() }")
+	f.Fuzz(func(t *testing.T, src string) {
+		if _, err := parser.ParseFile(token.NewFileSet(), "/src/p.go", src, parser.SkipObjectResolution); err == nil {
+			checkPositions(t, "fuzz", src, -1)
+		}
+	})
+}
+
+func checkPositions(t *testing.T, name, src string, limit int) {
+	t.Helper()
+	const file = "/src/p.go"
+	res, err := Rewrite(Package{Path: "p", Files: []File{{file, []byte(src)}}}, Options{Inline: limit})
+	if err != nil || len(res.Files) == 0 {
+		return // left alone
+	}
+	out := string(res.Files[0].Src)
+	want, err := namesOf(file, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := namesOf(file, out)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	for i, w := range want {
+		if i >= len(got) || got[i] != w {
+			t.Fatalf("%s: name %d was %s, is %s:\n%s", name, i, w, append(got, "missing")[min(i, len(got))], out)
+		}
+	}
+}
+
+// namesOf lists the names of a file with their positions, without those that ftgo adds and the declarations that hold them.
+func namesOf(file, src string) (list []string, err error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(fn.Name.Name, hook.Prefix) {
+			continue
+		}
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.IfStmt: // the dispatch
+				if b, ok := n.Cond.(*ast.BinaryExpr); ok {
+					return !mentions(b, "ftgo_mask")
+				}
+			case *ast.FuncDecl:
+				if n.Recv != nil && len(n.Recv.List) == 0 {
+					return false
+				}
+			case *ast.Ident:
+				if !strings.HasPrefix(n.Name, hook.Prefix) && n.Name != "_" {
+					list = append(list, fmt.Sprintf("%s at %s", n.Name, fset.Position(n.Pos())))
+				}
+			}
+			return true
+		})
+	}
+	return list, nil
+}
+
+func mentions(n ast.Node, name string) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && id.Name == name
+		return !found
+	})
+	return found
+}
+
+// A package that uses our names, or redeclares what the table needs, is refused rather than broken.
+func TestRefusals(t *testing.T) {
+	for _, src := range []string{
+		"package p\nvar ftgo_mask int\nfunc f() { f() }",
+		"package p\ntype uint8 int\nfunc f() { f() }",
+		"package p\nfunc string() {}\nfunc f() { f() }",
+		"package p\nfunc f( {}",
+	} {
+		if _, err := Rewrite(Package{Path: "p", Files: []File{{"p.go", []byte(src)}}}, Options{Inline: -1}); err == nil {
+			t.Errorf("%q was rewritten", src)
+		}
+	}
+}
+
+func TestMatchPackage(t *testing.T) {
+	for _, c := range []struct {
+		patterns, path string
+		want           bool
+	}{
+		{"", "a", true},
+		{"a", "a", true},
+		{"a", "a/b", false},
+		{"a/...", "a", true},
+		{"a/...", "a/b/c", true},
+		{"a/...", "ab", false},
+		{"a...", "ab", true},
+		{"x,.../c", "a/b/c", true},
+		{"a/.../d", "a/b/c/d", true},
+		{"a/.../d", "a/b/c", false},
+		{"...", "anything", true},
+	} {
+		if got := matchPackage(c.patterns, c.path); got != c.want {
+			t.Errorf("matchPackage(%q, %q) = %v", c.patterns, c.path, got)
+		}
+	}
+}
