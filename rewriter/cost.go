@@ -1,17 +1,23 @@
 package rewriter
 
 import (
+	_ "embed"
 	"go/ast"
 	"go/token"
+	"strconv"
+	"strings"
+	"sync"
 )
 
 // costs estimates what the compiler charges for inlining a function (hairyVisitor in cmd/compile/internal/inline), on the syntax
 // tree and without types: a node costs 1, a call 57 more, a call of an inlinable function of the package what that function costs.
 type costs struct {
-	funcs map[string]*ast.FuncDecl // functions of the package
-	types map[string]bool          // its types, to tell conversions from calls
-	memo  map[*ast.FuncDecl]int
-	busy  map[*ast.FuncDecl]bool
+	funcs   map[string]*ast.FuncDecl // functions of the package
+	methods map[string]*ast.FuncDecl // its methods whose name only one type has; nil for the other names
+	types   map[string]bool          // its types, to tell conversions from calls
+	imports map[*ast.FuncDecl]map[string]string
+	memo    map[*ast.FuncDecl]int
+	busy    map[*ast.FuncDecl]bool
 }
 
 const (
@@ -22,13 +28,22 @@ const (
 )
 
 func newCosts(files []*file) *costs {
-	c := &costs{map[string]*ast.FuncDecl{}, map[string]bool{}, map[*ast.FuncDecl]int{}, map[*ast.FuncDecl]bool{}}
+	c := &costs{
+		funcs: map[string]*ast.FuncDecl{}, methods: map[string]*ast.FuncDecl{}, types: map[string]bool{},
+		imports: map[*ast.FuncDecl]map[string]string{}, memo: map[*ast.FuncDecl]int{}, busy: map[*ast.FuncDecl]bool{},
+	}
 	for _, f := range files {
+		imports := importNames(f.tree)
 		for _, d := range f.tree.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
+				c.imports[d] = imports
 				if d.Recv == nil {
 					c.funcs[d.Name.Name] = d
+				} else if _, taken := c.methods[d.Name.Name]; taken || common[d.Name.Name] {
+					c.methods[d.Name.Name] = nil
+				} else {
+					c.methods[d.Name.Name] = d
 				}
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
@@ -53,7 +68,7 @@ func (c *costs) decl(d *ast.FuncDecl) int {
 	c.busy[d] = true
 	cost := -1
 	if d.Body != nil && !noinline(d) {
-		v := costVisitor{c: c, params: map[string]bool{}}
+		v := costVisitor{c: c, params: map[string]bool{}, imports: c.imports[d]}
 		for _, p := range d.Type.Params.List {
 			for _, id := range p.Names {
 				v.params[id.Name] = true
@@ -86,10 +101,11 @@ func noinline(d *ast.FuncDecl) bool {
 }
 
 type costVisitor struct {
-	c      *costs
-	self   *ast.FuncDecl
-	params map[string]bool
-	sum    int
+	c       *costs
+	self    *ast.FuncDecl
+	params  map[string]bool
+	imports map[string]string // path of an import, by its name in the file
+	sum     int
 }
 
 func (v *costVisitor) total(b *ast.BlockStmt) int {
@@ -370,18 +386,7 @@ func (v *costVisitor) call(e *ast.CallExpr) {
 		}
 		v.sum += 2 + callCost
 	case *ast.SelectorExpr:
-		if id, ok := f.X.(*ast.Ident); ok {
-			if cheapCall(id.Name, f.Sel.Name) {
-				v.sum += 2
-				v.exprs(e.Args)
-				return
-			}
-			v.sum += 2 + callCost
-			v.exprs(e.Args)
-			return
-		}
-		v.sum += 2 + callCost
-		v.expr(f.X)
+		v.selectorCall(f)
 	case *ast.ArrayType, *ast.MapType, *ast.ChanType, *ast.FuncType, *ast.InterfaceType, *ast.StructType, *ast.StarExpr:
 		v.sum++ // a conversion
 	case *ast.IndexExpr:
@@ -407,12 +412,97 @@ func (v *costVisitor) call(e *ast.CallExpr) {
 	v.exprs(e.Args)
 }
 
+// selectorCall adds the cost of a call of f but for its arguments.
+func (v *costVisitor) selectorCall(f *ast.SelectorExpr) {
+	if id, ok := f.X.(*ast.Ident); ok {
+		path := v.imports[id.Name]
+		if cost, ok := stdCosts()[path+"."+f.Sel.Name]; ok {
+			v.sum += 2 + cost
+			return
+		}
+		if path != "" || id.Name == "unsafe" {
+			v.sum += 2
+			if !cheapCall(path, f.Sel.Name) {
+				v.sum += callCost
+			}
+			return
+		}
+	}
+	if x, ok := f.X.(*ast.SelectorExpr); ok && byteOrder(v.imports, x) {
+		v.sum += 2
+		return
+	}
+	if d := v.c.methods[f.Sel.Name]; d != nil && d != v.self {
+		if cost := v.c.decl(d); cost >= 0 && cost <= InlineKeep {
+			v.sum += 2 + cost
+			v.expr(f.X)
+			return
+		}
+	}
+	v.sum += 2 + callCost
+	v.expr(f.X)
+}
+
+// byteOrder reports whether x is binary.LittleEndian or BigEndian, whose methods are charged as a node.
+func byteOrder(imports map[string]string, x *ast.SelectorExpr) bool {
+	id, ok := x.X.(*ast.Ident)
+	return ok && imports[id.Name] == "encoding/binary" && strings.HasSuffix(x.Sel.Name, "Endian")
+}
+
+// importNames returns the paths of a file's imports by the names under which it uses them.
+func importNames(f *ast.File) map[string]string {
+	m := map[string]string{"unsafe": "unsafe"}
+	for _, imp := range f.Imports {
+		path, err := strconv.Unquote(imp.Path.Value)
+		if err != nil {
+			continue
+		}
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		if imp.Name != nil {
+			name = imp.Name.Name
+		} else if len(name) > 1 && name[0] == 'v' && name[1] >= '0' && name[1] <= '9' {
+			name = path[:len(path)-len(name)-1]
+			name = name[strings.LastIndexByte(name, '/')+1:]
+		}
+		m[name] = path
+	}
+	return m
+}
+
+// common are names of methods that tell nothing about their type.
+var common = map[string]bool{
+	"String": true, "Error": true, "Len": true, "Less": true, "Swap": true, "Read": true, "Write": true, "Close": true, "Reset": true,
+	"Get": true, "Set": true, "Add": true, "Lock": true, "Unlock": true, "Done": true, "Next": true, "Name": true, "Size": true,
+	"Unwrap": true, "Format": true, "Load": true, "Store": true, "Err": true, "Value": true, "Type": true, "Bytes": true, "Push": true,
+	"Pop": true, "WriteString": true, "WriteByte": true, "Equal": true,
+}
+
+// stdCosts returns the costs of the standard library's inlined functions by path and name.
+var stdCosts = sync.OnceValue(func() map[string]int {
+	m := map[string]int{}
+	for _, line := range strings.Split(strings.TrimSpace(stdCostList), "\n") {
+		path, list, _ := strings.Cut(line, ": ")
+		for _, entry := range strings.Split(list, ", ") {
+			name, cost, _ := strings.Cut(entry, " ")
+			if n, err := strconv.Atoi(cost); err == nil {
+				m[path+"."+name] = n
+			}
+		}
+	}
+	return m
+})
+
+// The list is the compiler's own: go run ./internal/estimate -std > rewriter/stdcosts.txt.
+//
+//go:embed stdcosts.txt
+var stdCostList string
+
 // cheapCall reports calls that the compiler replaces by an instruction or two (ssagen's intrinsics), or charges as a node.
-func cheapCall(pkg, name string) bool {
-	switch pkg {
+func cheapCall(path, name string) bool {
+	switch path {
 	case "unsafe":
 		return true
-	case "bits":
+	case "math/bits":
 		switch name {
 		case "LeadingZeros", "LeadingZeros8", "LeadingZeros16", "LeadingZeros32", "LeadingZeros64",
 			"TrailingZeros", "TrailingZeros8", "TrailingZeros16", "TrailingZeros32", "TrailingZeros64",
@@ -426,8 +516,12 @@ func cheapCall(pkg, name string) bool {
 		case "Float64bits", "Float64frombits", "Float32bits", "Float32frombits", "Sqrt", "Abs", "Floor", "Ceil", "Trunc", "Copysign", "FMA":
 			return true
 		}
-	case "atomic":
+	case "sync/atomic":
 		return true
+	case "time":
+		return name == "Duration" || name == "Month" || name == "Weekday" // conversions
+	case "reflect":
+		return name == "Kind"
 	}
 	return false
 }
