@@ -14,7 +14,7 @@ type lineDirective struct {
 }
 
 // lineDirectives returns the directives of a file in order. Form: cmd/compile, "Compiler Directives".
-func lineDirectives(f *file) (list []lineDirective) {
+func lineDirectives(f *file) (list []lineDirective, err error) {
 	for _, g := range f.tree.Comments {
 		for _, c := range g.List {
 			text := c.Text
@@ -38,10 +38,15 @@ func lineDirectives(f *file) (list []lineDirective) {
 					name = f.Name
 				}
 			}
+			// The parser has taken carriage returns out of the text.
+			raw, _, _ := strings.Cut(string(f.Src[f.off(c.Pos()):]), "\n")
+			if strings.Contains(strings.TrimSuffix(raw, "\r"), "\r") || strings.Contains(name, "*/") {
+				return nil, fmt.Errorf("%s: a line directive names a file that another directive cannot name: %q", f.Name, name)
+			}
 			list = append(list, lineDirective{f.off(c.Pos()), name})
 		}
 	}
-	return list
+	return list, nil
 }
 
 // cutNumber cuts ":N" off the end of s.

@@ -87,7 +87,11 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.files = append(w.files, &file{File: f, tree: tree, tok: w.fset.File(tree.FileStart)})
+		fl := &file{File: f, tree: tree, tok: w.fset.File(tree.FileStart)}
+		if fl.lines, err = lineDirectives(fl); err != nil {
+			return nil, err
+		}
+		w.files = append(w.files, fl)
 	}
 	if name := w.redeclared(); name != "" {
 		return nil, fmt.Errorf("package %s declares %s itself, which the hooks need", p.Path, name)
@@ -174,7 +178,6 @@ func declared(d ast.Decl) (names []string) {
 
 // file decides on every function of a file and makes its edits.
 func (w *writer) file(f *file) {
-	f.lines = lineDirectives(f)
 	if strings.Contains(f.Name, "_cgo_gotypes.go") || strings.HasSuffix(f.Name, "_testmain.go") {
 		return
 	}

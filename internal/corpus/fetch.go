@@ -1,0 +1,62 @@
+// Package corpus brings real modules here to be built and tested with hooks.
+package corpus
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Fetch returns a directory with a copy of a module, "path@version", that can be written to, with its dependencies downloaded. The copy
+// stays in the user's cache directory, and is not fetched again.
+func Fetch(module string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "ftgo", "corpus", strings.ReplaceAll(module, "/", "_"))
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		return dir, nil
+	}
+	cmd := exec.Command("go", "mod", "download", "-json", module)
+	cmd.Dir = os.TempDir()
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	var info struct{ Dir, Error string }
+	if jerr := json.Unmarshal(out, &info); jerr != nil || info.Dir == "" {
+		return "", fmt.Errorf("%s cannot be fetched: %v %s", module, err, info.Error)
+	}
+	tmp := dir + ".tmp"
+	if err := os.RemoveAll(tmp); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(tmp), 0o777); err != nil {
+		return "", err
+	}
+	if err := os.CopyFS(tmp, os.DirFS(info.Dir)); err != nil {
+		return "", err
+	}
+	err = filepath.WalkDir(tmp, func(path string, d fs.DirEntry, err error) error { // the module cache is read-only
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.Chmod(path, 0o777)
+		}
+		return os.Chmod(path, 0o666)
+	})
+	if err != nil {
+		return "", err
+	}
+	list := exec.Command("go", "list", "-deps", "-test", "./...")
+	list.Dir = tmp
+	list.Env = append(os.Environ(), "GOWORK=off")
+	if out, err := list.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("the dependencies of %s cannot be fetched: %w: %s", module, err, out)
+	}
+	return dir, os.Rename(tmp, dir)
+}
