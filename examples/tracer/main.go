@@ -8,6 +8,7 @@ import (
 	"os"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	ftrace "github.com/ftgo/ftgo/runtime"
@@ -58,12 +59,14 @@ func (p *profile) print() {
 	}
 }
 
+var result atomic.Int64
+
 func work(n int) {
 	for i := range 3 {
 		if (n+i)%2 == 0 {
 			sleepy(n + 1)
 		} else {
-			busy(1 + n)
+			result.Add(int64(busy(1 + n)))
 		}
 	}
 }

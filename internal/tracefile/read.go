@@ -21,7 +21,6 @@ type Trace struct {
 
 	goroutines []*goroutine
 	names      []string // by number, filled on first use
-	written    uint64
 	procs      int
 	mono, tick uint64  // a pair of clock readings
 	rate       float64 // ns a tick

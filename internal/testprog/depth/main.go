@@ -25,7 +25,9 @@ func run() error {
 	if err := ftrace.SetTracer("function_graph"); err != nil {
 		return err
 	}
-	recurse(100)
+	if n := recurse(100); n != 99 {
+		return fmt.Errorf("recurse(100) is %d", n)
+	}
 	if err := ftrace.SetTracer("nop"); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"runtime/debug"
 )
 
-type T struct{ n int }
+type T struct{ _ int }
 
 //go:noinline
 func (t *T) where() string { _, f, l, _ := runtime.Caller(1); return fmt.Sprint(f[len(f)-7:], ":", l) }

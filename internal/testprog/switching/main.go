@@ -37,6 +37,9 @@ func main() {
 			}
 		}
 	}
+	if leaves == 0 {
+		fmt.Println("no leaf was called")
+	}
 	s := ftrace.ReadStats()
 	fmt.Println("ended:", s.Ended, "unbalanced:", s.Unbalanced, "mismatches:", s.Mismatches)
 }
@@ -65,4 +68,6 @@ func nest(n int, at map[int]func()) {
 }
 
 //go:noinline
-func leaf(n int) int { return n + 1 }
+func leaf(n int) { leaves += n }
+
+var leaves int
