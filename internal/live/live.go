@@ -100,7 +100,7 @@ func build(o Options, target, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(out); err != nil {
+	if _, ok := isProgram(out); !ok {
 		return "", fmt.Errorf("%s is not a main package", target)
 	}
 	return out, nil
