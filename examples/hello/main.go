@@ -2,6 +2,9 @@
 //
 //	ftgo live ./examples/hello
 //
+// Its small functions are kept out of their callers with go:noinline, so that a build that leaves inlined functions alone shows the same
+// graph as one that hooks every function.
+//
 // It imports the library, so that "go build -toolexec ftgo" is enough to build it with hooks and trace it through FTGO_TRACER; for
 // "ftgo live" and "ftgo build" it need not.
 package main
@@ -35,6 +38,7 @@ func main() {
 	}
 }
 
+//go:noinline
 func greeting(whom string) string {
 	var b strings.Builder
 	b.WriteString("hello, ")
@@ -43,6 +47,8 @@ func greeting(whom string) string {
 }
 
 // worker runs on a goroutine of its own.
+//
+//go:noinline
 func worker(n int) int {
 	return fib(n)
 }
@@ -61,6 +67,7 @@ func careful() (err error) {
 	return nil
 }
 
+//go:noinline
 func careless(depth int) {
 	if depth == 0 {
 		panic(errors.New("too deep"))
