@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
@@ -41,6 +42,10 @@ func main() {
 		fmt.Println("no leaf was called")
 	}
 	s := ftrace.ReadStats()
+	for s.Goroutines > 1 { // a goroutine that has said that it is done is still to end
+		time.Sleep(time.Millisecond)
+		s = ftrace.ReadStats()
+	}
 	fmt.Println("ended:", s.Ended, "unbalanced:", s.Unbalanced, "mismatches:", s.Mismatches)
 }
 
