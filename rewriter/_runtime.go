@@ -43,7 +43,6 @@ func init() {
 	}
 	r.Nanotime = nanotime
 	r.Text = firstmoduledata.text
-	r.Frames = framepointer_enabled
 	r.Enter = ftgo_enterByHand
 	r.Exit = ftgo_exit
 	r.Fatal = func(msg string) { print("ftgo: ", msg, "\n") }
@@ -90,6 +89,8 @@ func ftgo_enter(site *ftgo_Site) uintptr {
 		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the wrapper's
 		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the function's
 		parent = fp[1]
+	} else if ftgo_runtime.Parents != 0 {
+		parent = ftgo_parent(1)
 	}
 	if enter := ftgo_hooks.Enter; enter != nil {
 		tok = enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
@@ -113,6 +114,8 @@ func ftgo_enterHere(site *ftgo_Site) uintptr {
 		fp := (*[2]uintptr)(unsafe.Pointer(getfp()))
 		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))
 		parent = fp[1]
+	} else if ftgo_runtime.Parents != 0 {
+		parent = ftgo_parent(2)
 	}
 	tok := ftgo_hooks.Enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
 	gp.ftgoBusy = 0
@@ -132,10 +135,20 @@ func ftgo_enterByHand(site *ftgo_Site) uintptr {
 		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))
 		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))
 		parent = fp[1]
+	} else if ftgo_runtime.Parents != 0 {
+		parent = ftgo_parent(3)
 	}
 	tok := ftgo_hooks.Enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
 	gp.ftgoBusy = 0
 	return tok
+}
+
+// ftgo_parent returns the return address of a frame further up, where there are no frame pointers. Frames that stack traces do not
+// show do not count.
+func ftgo_parent(skip int) uintptr {
+	var pcs [1]uintptr
+	callers(skip+1, pcs[:]) // this function's too
+	return pcs[0]
 }
 
 // ftgo_exit is the exit hook, deferred by wrappers. A note that is left over (the mask went off between the wrapper and the

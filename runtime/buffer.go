@@ -149,6 +149,7 @@ func (b *chunkPool) start(kilobytes int) {
 	copy(unsafe.Slice((*byte)(header), len(tracefile.Magic)), tracefile.Magic)
 	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(header, off)) }
 	*u64(tracefile.HCounter) = counter()
+	*u64(tracefile.HSince) = *u64(tracefile.HCounter) // counters are compared modulo 2^56, and may begin anywhere
 	*u64(tracefile.HMono) = uint64(rt.Nanotime())
 	*u64(tracefile.HText) = uint64(rt.Text)
 	if ticks != nil {

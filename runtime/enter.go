@@ -120,7 +120,7 @@ func functionTrace(g *goroutine, site *hook.Site, parent uintptr, p int32) {
 		g.setProc(now, p)
 	}
 	off := parent - rt.Text
-	if off > 1<<32-1 {
+	if parent == 0 || off > 1<<32-1 {
 		off = 0
 	}
 	g.put(now<<8|tracefile.KindFunction, uint64(site.ID)|uint64(off)<<32)

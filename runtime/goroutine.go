@@ -74,7 +74,7 @@ func newGoroutine(slot *unsafe.Pointer) *goroutine {
 	*g = goroutine{stack: stack, room: room, proc: -1}
 	var start uintptr
 	g.id, g.parent, start = rt.Who()
-	if off := start - rt.Text; off < 1<<32 {
+	if off := start - rt.Text; off <= 1<<32-1 {
 		g.start = uint32(off)
 	}
 	*slot = unsafe.Pointer(g)

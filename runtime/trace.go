@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/hook"
@@ -64,7 +63,6 @@ func Reset() error {
 func snapshot() (head []byte, blocks [][]byte, tabs []tracefile.Table) {
 	// The rate of the counter is known to as many digits as the trace is long; the clock readings are 50 ns apart at worst.
 	for since := *(*uint64)(unsafe.Add(header, tracefile.HMono)); uint64(rt.Nanotime())-since < 2e6; {
-		time.Sleep(time.Millisecond)
 	}
 	rt.Lock()
 	n := buffer.n

@@ -38,7 +38,7 @@ func (f *Func) Name() string {
 }
 
 // A TraceFunc is called on entry of every traced function, on its goroutine (ftrace_func_t in the kernel). parentIP is a return
-// address in the caller, for runtime.CallersFrames; 0 on architectures without frame pointers.
+// address in the caller, for runtime.CallersFrames.
 //
 // It may do what any function may, but is not called for functions that it calls itself. If it panics, the program goes on and the
 // tracer is switched off.
@@ -240,6 +240,7 @@ func setTracer(t *tracer) {
 		return
 	}
 	startBuffer()
+	rt.Parents = 0
 	if t.record && last != nil && last != t {
 		buffer.reset()
 	}
@@ -252,6 +253,7 @@ func setTracer(t *tracer) {
 		atomic.StorePointer(&graphEntry, unsafe.Pointer(t.entry))
 	}
 	if t.fn != nil {
+		rt.Parents = 1
 		atomic.StorePointer(&traceFunction, unsafe.Pointer(t.fn))
 	}
 	if !tracing.Swap(true) {

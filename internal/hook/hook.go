@@ -45,9 +45,9 @@ type Hooks struct {
 	// Register is called with the table of each hooked package before anything else in the package runs.
 	Register func(*Table)
 	// Enter is called on entry to a function with a mask that is not zero, on the goroutine's own stack, never on g0 or the
-	// signal stack and never while the goroutine is inside Enter or Exit. slot is the goroutine's word for the library, fp the
-	// frame of the hook, form the number of frames between it and the function's caller. The result goes to Exit; 0 means that
-	// there is nothing to leave.
+	// signal stack and never while the goroutine is inside Enter or Exit. slot is the goroutine's word for the library, parent the
+	// return address in the function's caller, 0 if it is not known, and p the number of the P. The result goes to Exit; 0 means
+	// that there is nothing to leave.
 	Enter func(site *Site, slot *unsafe.Pointer, parent uintptr, p int32) uintptr
 	// Exit is called when the function returns, panics or ends its goroutine.
 	Exit func(token uintptr, slot *unsafe.Pointer, p int32)
@@ -71,7 +71,7 @@ type Runtime struct {
 	Ticks    func() uint64                               // a counter of constant rate; nil if the processor has none
 	Nanotime func() int64                                // the monotonic clock
 	Text     uintptr                                     // where the program's text begins
-	Frames   bool                                        // whether Enter is given the parent
+	Parents  uint32                                      // not zero: give Enter the parent also where that takes an unwinding of the stack; the library sets it
 	Enter    func(site *Site) uintptr                    // the hook's entry, for code that is hooked by hand
 	Exit     func(token uintptr)                         // the hook's exit
 	Fatal    func(msg string)                            // prints a line on standard error
