@@ -174,7 +174,9 @@ func (f *file) finish() []byte {
 	src := f.edits.apply(f.Src)
 	src = []byte(strings.TrimPrefix(string(src), "\uFEFF"))
 	var b strings.Builder
-	fmt.Fprintf(&b, "//line %s:1:1\n", f.Name)
+	if !f.noPositions {
+		fmt.Fprintf(&b, "//line %s:1:1\n", f.Name)
+	}
 	b.Write(src)
 	if len(src) > 0 && src[len(src)-1] != '\n' {
 		b.WriteByte('\n')

@@ -62,6 +62,9 @@ func cutNumber(s string) (rest string, n int, ok bool) {
 // directive returns the comment that gives what follows it the position of pos, as the input's own directives say it. Inline: of
 // the /*line*/ kind.
 func (f *file) directive(fset *token.FileSet, pos token.Pos, inline bool) string {
+	if f.noPositions {
+		return ""
+	}
 	p := fset.PositionFor(pos, true)
 	name := ""
 	if len(f.lines) > 0 {

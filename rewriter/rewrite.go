@@ -29,6 +29,8 @@ type Options struct {
 	Inline int
 	// Notrace reports whether a function, by its full name, is to be left alone. It may be nil.
 	Notrace func(name string) bool
+	// NoPositions leaves out the comments that keep positions: for people to read.
+	NoPositions bool
 }
 
 // InlineKeep is the compiler's own limit (inlineMaxBudget in cmd/compile/internal/inline).
@@ -80,14 +82,14 @@ type Package struct {
 func Rewrite(p Package, opt Options) (*Result, error) {
 	w := &writer{opt: opt, path: p.Path, fset: token.NewFileSet(), wrappers: map[string]bool{}}
 	for _, f := range p.Files {
-		if bytes.Contains(f.Src, []byte(hook.Prefix)) {
-			return nil, fmt.Errorf("%s: identifiers that begin with %s are ftgo's own", f.Name, hook.Prefix)
-		}
 		tree, err := parser.ParseFile(w.fset, f.Name, f.Src, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
-		fl := &file{File: f, tree: tree, tok: w.fset.File(tree.FileStart)}
+		if bytes.Contains(f.Src, []byte(hook.Prefix)) && usesPrefix(tree) {
+			return nil, fmt.Errorf("%s: identifiers that begin with %s are ftgo's own", f.Name, hook.Prefix)
+		}
+		fl := &file{File: f, noPositions: opt.NoPositions, tree: tree, tok: w.fset.File(tree.FileStart)}
 		if fl.lines, err = lineDirectives(fl); err != nil {
 			return nil, err
 		}
@@ -109,6 +111,16 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 		res.Table = w.table()
 	}
 	return res, nil
+}
+
+// usesPrefix reports whether a file holds an identifier that could be one of ours.
+func usesPrefix(f *ast.File) (found bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && strings.HasPrefix(id.Name, hook.Prefix)
+		return !found
+	})
+	return found
 }
 
 // writer rewrites one package.
@@ -134,6 +146,8 @@ type file struct {
 	tail   bytes.Buffer // wrappers, to be appended
 	lines  []lineDirective
 	hooked bool
+
+	noPositions bool
 }
 
 func (f *file) text(n ast.Node) string { return string(f.Src[f.off(n.Pos()):f.off(n.End())]) }

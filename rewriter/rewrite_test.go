@@ -157,6 +157,15 @@ func mentions(n ast.Node, name string) (found bool) {
 	return found
 }
 
+// Our prefix in a comment or a string is nobody's name.
+func TestPrefixInText(t *testing.T) {
+	src := "package p\n// ftgo_mask\nvar s = \"ftgo_mask\"\nfunc f() { f() }"
+	res, err := Rewrite(Package{Path: "p", Files: []File{{"p.go", []byte(src)}}}, Options{Inline: -1})
+	if err != nil || len(res.Files) != 1 {
+		t.Errorf("%v, %v", res, err)
+	}
+}
+
 // A package that uses our names, or redeclares what the table needs, is refused rather than broken.
 func TestRefusals(t *testing.T) {
 	for _, src := range []string{

@@ -46,9 +46,8 @@ own; the trace goes to standard error, or to the file that -o names.
 	f.StringVarP(&o.Buffer, "buffer", "b", "256M", "`size` of the buffer; the oldest records are overwritten when it is full")
 	f.StringVarP(&o.Out, "output", "o", "", "`file` for the trace (default standard error)")
 	f.StringArrayVarP(&o.Text, "option", "O", nil, "kernel trace `option` such as funcgraph-proc; may be given several times")
-	f.StringVar(&o.Flags.Inline, "inline", "hook", "hook: every function; keep: not those the compiler inlines; `N`: those that cost it more than N")
-	f.StringVar(&o.Flags.Pkg, "pkg", "", "hook the packages that match these comma-separated `patterns` (default: all but the standard library)")
-	f.StringVar(&o.Flags.Notrace, "notrace", "", "build functions that match these comma-separated `globs` without hooks")
+	o.Flags.Inline = "hook"
+	buildFlags(cmd, &o.Flags)
 	f.StringVar(&tags, "tags", "", "build `tags`")
 	f.BoolVar(&race, "race", false, "build with the race detector")
 	return cmd

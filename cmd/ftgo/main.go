@@ -46,7 +46,7 @@ any function at any moment.
 	for _, name := range []string{"build", "install", "run", "test"} {
 		root.AddCommand(goCommand(name, &status))
 	}
-	root.AddCommand(liveCommand(&status))
+	root.AddCommand(liveCommand(&status), funcsCommand(), showCommand())
 	root.SetArgs(goStyle(args))
 	if err := root.Execute(); err != nil {
 		return fail(err)
@@ -63,10 +63,10 @@ func fail(err error) int {
 func goStyle(args []string) []string {
 	out := append([]string(nil), args...)
 	for i, a := range out {
-		if i > 0 && out[0] != "live" || a == "--" {
+		if i > 0 && out[0] != "live" && out[0] != "funcs" && out[0] != "show" || a == "--" {
 			break
 		}
-		for _, name := range []string{"inline", "pkg", "notrace", "tags", "race"} {
+		for _, name := range []string{"inline", "pkg", "notrace", "tags", "race", "deps"} {
 			if a == "-"+name || strings.HasPrefix(a, "-"+name+"=") {
 				out[i] = "-" + a
 			}

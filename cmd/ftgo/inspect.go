@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ftgo/ftgo/rewriter"
+)
+
+// funcsCommand makes "ftgo funcs".
+func funcsCommand() *cobra.Command {
+	flags := rewriter.Flags{Inline: "keep"}
+	deps := false
+	cmd := &cobra.Command{
+		Use:   "funcs [-inline keep|hook|N] [-deps] [packages]",
+		Short: "list every function: how it is hooked, or why it is not",
+		Long: `ftgo funcs lists the functions of packages, a line each: name, position, and how it is hooked (re-entry, in place), that the compiler
+inlines it, or why it is left alone.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"."}
+			}
+			return rewriter.PrintFuncs(os.Stdout, args, deps, flags)
+		},
+	}
+	buildFlags(cmd, &flags)
+	cmd.Flags().BoolVar(&deps, "deps", false, "the packages that they import as well, without the standard library")
+	return cmd
+}
+
+// showCommand makes "ftgo show".
+func showCommand() *cobra.Command {
+	flags := rewriter.Flags{Inline: "keep"}
+	cmd := &cobra.Command{
+		Use:   "show [-inline keep|hook|N] FILE.go|PACKAGE.FUNC",
+		Short: "print source as the compiler gets it, with the hooks in it",
+		Long: `ftgo show prints a file, or a function and its wrapper, as the compiler gets it, formatted, and without the comments that keep positions.
+
+	ftgo show ./examples/hello/main.go
+	ftgo show example.com/p.(*T).Method`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return rewriter.Show(os.Stdout, args[0], flags)
+		},
+	}
+	buildFlags(cmd, &flags)
+	return cmd
+}
+
+// buildFlags adds the flags of the build side.
+func buildFlags(cmd *cobra.Command, flags *rewriter.Flags) {
+	f := cmd.Flags()
+	f.StringVar(&flags.Inline, "inline", flags.Inline, "hook: every function; keep: not those the compiler inlines; `N`: those that cost it more than N")
+	f.StringVar(&flags.Pkg, "pkg", flags.Pkg, "hook the packages that match these comma-separated `patterns` (default: all but the standard library)")
+	f.StringVar(&flags.Notrace, "notrace", flags.Notrace, "leave functions that match these comma-separated `globs` without hooks")
+}

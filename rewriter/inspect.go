@@ -1,0 +1,248 @@
+package rewriter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// load lists packages with the files that the compiler would be given.
+func load(patterns []string, deps bool) ([]*packages.Package, error) {
+	mode := packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedModule
+	if deps {
+		mode |= packages.NeedImports | packages.NeedDeps
+	}
+	pkgs, err := packages.Load(&packages.Config{Mode: mode}, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, p := range pkgs {
+		for _, e := range p.Errors {
+			errs = append(errs, e)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if deps {
+		var all []*packages.Package
+		packages.Visit(pkgs, nil, func(p *packages.Package) {
+			if p.Module != nil { // not the standard library
+				all = append(all, p)
+			}
+		})
+		pkgs = all
+	}
+	return pkgs, nil
+}
+
+// read reads a package for Rewrite.
+func read(p *packages.Package) (Package, error) {
+	files, err := readFiles(p.CompiledGoFiles)
+	path := p.PkgPath
+	if p.Name == "main" {
+		path = "main"
+	}
+	return Package{Path: path, Files: files}, err
+}
+
+// whyNot says why a package as a whole is left without hooks, "" if it is not.
+func whyNot(p *packages.Package, flags Flags) string {
+	switch {
+	case isLibrary(p.PkgPath):
+		return "it is the library that the hooks call"
+	case !matchPackage(flags.Pkg, p.PkgPath):
+		return "-pkg"
+	}
+	return ""
+}
+
+// PrintFuncs lists every function of the packages: how it is hooked, or why it is not.
+func PrintFuncs(w io.Writer, patterns []string, deps bool, flags Flags) error {
+	opt, err := flags.options()
+	if err != nil {
+		return err
+	}
+	pkgs, err := load(patterns, deps)
+	if err != nil {
+		return err
+	}
+	cwd, _ := os.Getwd()
+	for _, p := range pkgs {
+		if len(p.CompiledGoFiles) == 0 {
+			continue
+		}
+		if why := whyNot(p, flags); why != "" {
+			fmt.Fprintf(w, "%s: alone: %s\n", p.PkgPath, why)
+			continue
+		}
+		in, err := read(p)
+		if err != nil {
+			return err
+		}
+		res, err := Rewrite(in, opt)
+		if err != nil {
+			fmt.Fprintf(w, "%s: alone: %v\n", p.PkgPath, err)
+			continue
+		}
+		for _, f := range res.Funcs {
+			file := f.File
+			if rel, err := filepath.Rel(cwd, file); err == nil && !strings.HasPrefix(rel, "..") {
+				file = rel
+			}
+			fmt.Fprintf(w, "%s.%s\t%s:%d\t%s", in.Path, f.Name, file, f.Line, f.Form)
+			if f.Reason != "" {
+				fmt.Fprintf(w, ": %s", f.Reason)
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	return nil
+}
+
+// Show prints rewritten source as the compiler gets it, formatted, and without the comments that keep positions: of a file, or of a
+// function named as in stack traces, "example.com/p.F" or "p.(*T).M".
+func Show(w io.Writer, what string, flags Flags) error {
+	opt, err := flags.options()
+	if err != nil {
+		return err
+	}
+	opt.NoPositions = true
+	if strings.HasSuffix(what, ".go") {
+		return showFile(w, what, opt)
+	}
+	slash := strings.LastIndexByte(what, '/') + 1
+	dot := strings.IndexByte(what[slash:], '.')
+	if dot < 0 || strings.HasPrefix(what, ".") {
+		return fmt.Errorf("%s is neither a .go file nor a function such as example.com/p.F or example.com/p.(*T).M", what)
+	}
+	path, name := what[:slash+dot], what[slash+dot+1:]
+	if path == "main" {
+		path = "."
+	}
+	pkgs, err := load([]string{path}, false)
+	if err != nil {
+		return err
+	}
+	for _, p := range pkgs {
+		in, err := read(p)
+		if err != nil {
+			return err
+		}
+		res, err := Rewrite(in, opt)
+		if err != nil {
+			return err
+		}
+		for _, f := range res.Funcs {
+			if f.Name == name {
+				return showFunc(w, in, res, f)
+			}
+		}
+	}
+	return fmt.Errorf("package %s has no function %s; ftgo funcs lists those it has", path, name)
+}
+
+func showFile(w io.Writer, name string, opt Options) error {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	pkgs, err := load([]string{"file=" + abs}, false)
+	if err != nil {
+		return err
+	}
+	for _, p := range pkgs {
+		in, err := read(p)
+		if err != nil {
+			return err
+		}
+		res, err := Rewrite(in, opt)
+		if err != nil {
+			return err
+		}
+		for _, f := range res.Files {
+			if f.Name == abs {
+				src, err := format.Source(f.Src)
+				if err != nil {
+					return err
+				}
+				_, err = w.Write(src)
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("nothing in %s is hooked; ftgo funcs says why", name)
+}
+
+// showFunc prints a function and its wrapper.
+func showFunc(w io.Writer, in Package, res *Result, fn Func) error {
+	if !fn.Form.Hooked() {
+		_, err := fmt.Fprintf(w, "// %s: %s: %s\n", fn.Name, fn.Form, fn.Reason)
+		return err
+	}
+	outer, _, _ := strings.Cut(fn.Name, ".func") // a function literal is shown with the function around it
+	for _, f := range res.Files {
+		fset := token.NewFileSet()
+		tree, err := parser.ParseFile(fset, f.Name, f.Src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		var wrapper string
+		for _, d := range tree.Decls {
+			d, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			switch {
+			case funcName(d) == outer:
+				wrapper = wrapperOf(d)
+			case wrapper == "" || d.Name.Name != wrapper:
+				continue
+			}
+			var b bytes.Buffer
+			cfg := printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: 8}
+			if err := cfg.Fprint(&b, fset, &printer.CommentedNode{Node: d, Comments: tree.Comments}); err != nil {
+				return err
+			}
+			src, err := format.Source(b.Bytes())
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(w, "%s\n", bytes.TrimSpace(src)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wrapperOf returns the name of the wrapper that a function's dispatch calls.
+func wrapperOf(d *ast.FuncDecl) (name string) {
+	ast.Inspect(d.Body, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if ok && name == "" && strings.HasPrefix(id.Name, hook.Prefix) && !ours[id.Name] {
+			name = id.Name
+		}
+		return name == ""
+	})
+	return name
+}
+
+// ours are the names that every hooked package declares.
+var ours = map[string]bool{
+	"ftgo_mask": true, "ftgo_sites": true, "ftgo_take": true, "ftgo_enter": true, "ftgo_enterHere": true, "ftgo_exit": true,
+}
