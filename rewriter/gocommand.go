@@ -3,7 +3,6 @@ package rewriter
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -150,15 +149,7 @@ func Go(name string, args []string, flags Flags) int {
 	if err == nil {
 		err = c.run()
 	}
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &exit) && exit.ExitCode() > 0:
-		return exit.ExitCode()
-	}
-	fmt.Fprintf(os.Stderr, "ftgo: %v\n", err)
-	return 1
+	return exitStatus(err)
 }
 
 // Build builds a program with hooks and the library in it.

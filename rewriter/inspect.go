@@ -134,26 +134,39 @@ func Show(w io.Writer, what string, flags Flags) error {
 	if path == "main" {
 		path = "."
 	}
-	pkgs, err := load([]string{path}, false)
+	results, err := rewriteAll(path, opt)
 	if err != nil {
 		return err
 	}
-	for _, p := range pkgs {
-		in, err := read(p)
-		if err != nil {
-			return err
-		}
-		res, err := Rewrite(in, opt)
-		if err != nil {
-			return err
-		}
+	for _, res := range results {
 		for _, f := range res.Funcs {
 			if f.Name == name {
-				return showFunc(w, in, res, f)
+				return showFunc(w, res, f)
 			}
 		}
 	}
 	return fmt.Errorf("package %s has no function %s; ftgo funcs lists those it has", path, name)
+}
+
+// rewriteAll rewrites the packages that match a pattern.
+func rewriteAll(pattern string, opt Options) ([]*Result, error) {
+	pkgs, err := load([]string{pattern}, false)
+	if err != nil {
+		return nil, err
+	}
+	var results []*Result
+	for _, p := range pkgs {
+		in, err := read(p)
+		if err != nil {
+			return nil, err
+		}
+		res, err := Rewrite(in, opt)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, res)
+	}
+	return results, nil
 }
 
 func showFile(w io.Writer, name string, opt Options) error {
@@ -161,19 +174,11 @@ func showFile(w io.Writer, name string, opt Options) error {
 	if err != nil {
 		return err
 	}
-	pkgs, err := load([]string{"file=" + abs}, false)
+	results, err := rewriteAll("file="+abs, opt)
 	if err != nil {
 		return err
 	}
-	for _, p := range pkgs {
-		in, err := read(p)
-		if err != nil {
-			return err
-		}
-		res, err := Rewrite(in, opt)
-		if err != nil {
-			return err
-		}
+	for _, res := range results {
 		for _, f := range res.Files {
 			if f.Name == abs {
 				src, err := format.Source(f.Src)
@@ -189,7 +194,7 @@ func showFile(w io.Writer, name string, opt Options) error {
 }
 
 // showFunc prints a function and its wrapper.
-func showFunc(w io.Writer, in Package, res *Result, fn Func) error {
+func showFunc(w io.Writer, res *Result, fn Func) error {
 	if !fn.Form.Hooked() {
 		_, err := fmt.Fprintf(w, "// %s: %s: %s\n", fn.Name, fn.Form, fn.Reason)
 		return err

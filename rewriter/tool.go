@@ -18,7 +18,11 @@ import (
 // Tool serves "go build -toolexec ftgo": it runs the tool that args name, with rewritten files if it is the compiler. It returns an
 // exit status, and prints nothing but what the tool prints and errors, since the go command replays output from its cache.
 func Tool(flags Flags, args []string) int {
-	err := tool(flags, args)
+	return exitStatus(tool(flags, args))
+}
+
+// exitStatus turns an error into an exit status: that of the command that failed, which has said why, or 1 with a line that says why.
+func exitStatus(err error) int {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

@@ -21,17 +21,16 @@ type Site struct {
 // A Table lists the hooked functions of one package. It is static data of that package; registering it is the first thing that
 // the package's initialization does.
 type Table struct {
-	ABI    uint32
-	N      uint32 // number of functions
-	Kept   uint32 // functions left inlined in their callers
-	Alone  uint32 // functions left alone for another reason
-	Masks  *uint8 // [N]uint8: not zero while a tracer wants the function
-	Sites  *Site  // [N]Site
-	Path   string // import path, as it stands in symbol names
-	Names  string // a line each: name within the package, blank, line; a line that begins with a tab names the file of those below it
-	Base   uint32 // number of the first function; the library assigns it
-	Next   *Table // the table registered before; the library links them
-	Module string // main package: nothing; reserved
+	ABI   uint32
+	N     uint32 // number of functions
+	Kept  uint32 // functions left inlined in their callers
+	Alone uint32 // functions left alone for another reason
+	Masks *uint8 // [N]uint8: not zero while a tracer wants the function
+	Sites *Site  // [N]Site
+	Path  string // import path, as it stands in symbol names
+	Names string // a line each: name within the package, blank, line; a line that begins with a tab names the file of those below it
+	Base  uint32 // number of the first function; the library assigns it
+	Next  *Table // the table registered before; the library links them
 }
 
 // Hooks is what the library offers to the hooks: the symbol runtime.ftgo_hooks. The patched runtime declares it without content,
