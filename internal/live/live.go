@@ -36,24 +36,36 @@ type Options struct {
 // Run builds target unless it is a program, runs it, and prints its trace. It returns the program's exit status; a program that a signal
 // killed takes this process along by the same signal.
 func Run(o Options, target string, args []string) (status int, err error) {
+	state, err := run(o, target, args)
+	switch {
+	case state == nil:
+		return 2, err
+	case err != nil:
+		return max(1, state.ExitCode()), err
+	}
+	return exitStatus(state), nil // may not return; what run made is gone by now
+}
+
+// run is Run up to how the program ended; a nil state says that it did not begin.
+func run(o Options, target string, args []string) (*os.ProcessState, error) {
 	var text tracefile.Options
 	for _, name := range o.Text {
 		if err := text.Set(name); err != nil {
-			return 2, err
+			return nil, err
 		}
 	}
 	dir, err := os.MkdirTemp("", "ftgo-live")
 	if err != nil {
-		return 2, err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	program, err := build(o, target, dir)
 	if err != nil {
-		return 2, err
+		return nil, err
 	}
 	trace := filepath.Join(dir, "trace")
 	if err := os.WriteFile(trace, nil, 0o600); err != nil {
-		return 2, err
+		return nil, err
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -63,12 +75,9 @@ func Run(o Options, target string, args []string) (status int, err error) {
 	}
 	state, err := runChild(cmd)
 	if err != nil {
-		return 2, fmt.Errorf("%s: %w", target, err)
+		return nil, fmt.Errorf("%s: %w", target, err)
 	}
-	if err := print(o, trace, program, text); err != nil {
-		return max(1, state.ExitCode()), err
-	}
-	return exitStatus(state), nil
+	return state, print(o, trace, program, text)
 }
 
 // build returns the path of the program to run.
