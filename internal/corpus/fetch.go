@@ -11,6 +11,18 @@ import (
 	"strings"
 )
 
+// base returns the directory name that a checkout of the module would have; some tests look at it.
+func base(module string) string {
+	path, _, _ := strings.Cut(module, "@")
+	elems := strings.Split(path, "/")
+	for i := len(elems) - 1; i > 0; i-- {
+		if v := elems[i]; len(v) < 2 || v[0] != 'v' || v[1] < '0' || v[1] > '9' {
+			return v
+		}
+	}
+	return elems[0]
+}
+
 // Fetch returns a directory with a copy of a module, "path@version", that can be written to, with its dependencies downloaded. The copy
 // stays in the user's cache directory, and is not fetched again.
 func Fetch(module string) (string, error) {
@@ -18,7 +30,7 @@ func Fetch(module string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "ftgo", "corpus", strings.ReplaceAll(module, "/", "_"))
+	dir := filepath.Join(cache, "ftgo", "corpus", strings.ReplaceAll(module, "/", "_"), base(module))
 	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 		return dir, nil
 	}

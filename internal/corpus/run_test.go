@@ -24,6 +24,19 @@ noise
 	}
 }
 
+func TestBase(t *testing.T) {
+	for module, want := range map[string]string{
+		"go.uber.org/zap@v1.28.0":              "zap",
+		"github.com/alecthomas/chroma/v2@v2.1": "chroma",
+		"example.com@v1.0.0":                   "example.com",
+		"example.com/vim@v1.0.0":               "vim",
+	} {
+		if got := base(module); got != want {
+			t.Errorf("%s: %s, want %s", module, got, want)
+		}
+	}
+}
+
 func TestRecords(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
