@@ -18,8 +18,14 @@ noise
 	if want := []string{"p A", "p B"}; !slices.Equal(got, want) {
 		t.Fatalf("passed %v, want %v", got, want)
 	}
+	same := passed([]byte(`{"Action":"pass","Package":"p","Test":"T/0xc000123456"}
+{"Action":"pass","Package":"p","Test":"T/0xc000123458"}
+`))
+	if diff := Differences(Result{Passed: same}, Result{Passed: []string{"p T/…"}}); len(diff) != 1 || diff[0] != "only plain: p T/…" {
+		t.Errorf("differences %v", diff)
+	}
 	diff := Differences(Result{Passed: got}, Result{Passed: []string{"p B", "p D"}})
-	if want := []string{"only plain: p A", "only hooked: p D"}; !slices.Equal(diff, want) {
+	if want := []string{"only hooked: p D", "only plain: p A"}; !slices.Equal(diff, want) {
 		t.Errorf("differences %v, want %v", diff, want)
 	}
 }

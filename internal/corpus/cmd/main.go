@@ -63,7 +63,11 @@ func run(ftgo string, suites []corpus.Suite) (bad int, err error) {
 			}
 			diff := corpus.Differences(plain, res)
 			fmt.Printf("%-12s %-18s %8d %12d  %d\n", s.Name, c.Name, len(res.Passed), res.Records, len(diff))
-			for _, d := range diff {
+			for i, d := range diff {
+				if i == 20 {
+					fmt.Printf("    and %d more\n", len(diff)-i)
+					break
+				}
 				fmt.Printf("    %s\n", d)
 			}
 			if len(diff) > 0 || c.On && res.Records == 0 || len(res.Passed) == 0 {
