@@ -52,14 +52,38 @@ func (f Flags) String() string {
 	return fmt.Sprintf("-pkg=%s -notrace=%s -inline=%s", f.Pkg, f.Notrace, f.Inline)
 }
 
-// Args returns the flags that are not at their defaults, as arguments.
-func (f Flags) Args() (args []string) {
+// Args returns the flags that are not at their defaults, as arguments whose names begin with prefix.
+func (f Flags) Args(prefix string) (args []string) {
 	for _, kv := range [][3]string{{"pkg", f.Pkg, ""}, {"notrace", f.Notrace, ""}, {"inline", f.Inline, "keep"}} {
 		if kv[1] != kv[2] && kv[1] != "" {
-			args = append(args, "-"+kv[0]+"="+kv[1])
+			args = append(args, prefix+kv[0]+"="+kv[1])
 		}
 	}
 	return args
+}
+
+// gcPrefix begins our flags among the compiler's: the go command hashes those per package, so that another -inline builds the packages
+// again that it concerns, and not the standard library.
+const gcPrefix = "-ftgo."
+
+// takeFrom takes our flags out of the compiler's.
+func (f *Flags) takeFrom(compiler []string) (rest []string) {
+	for _, a := range compiler {
+		kv, ok := strings.CutPrefix(a, gcPrefix)
+		if !ok {
+			rest = append(rest, a)
+			continue
+		}
+		switch key, val, _ := strings.Cut(kv, "="); key {
+		case "pkg":
+			f.Pkg = val
+		case "notrace":
+			f.Notrace = val
+		case "inline":
+			f.Inline = val
+		}
+	}
+	return rest
 }
 
 func (f Flags) options() (Options, error) {

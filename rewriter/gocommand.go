@@ -22,6 +22,7 @@ type goCommand struct {
 	args      []string // of the program that run starts, or from -args on
 	overlay   string   // the user's own
 	vet       bool     // go test would run go vet
+	gcflags   bool     // there are -gcflags of the user's own
 	flags     Flags
 	goEnv     map[string]string
 }
@@ -78,6 +79,8 @@ func parseGo(name string, args []string, flags Flags) (*goCommand, error) {
 		case key == "overlay":
 			c.overlay = val
 			continue
+		case key == "gcflags":
+			c.gcflags = true
 		case key == "vet":
 			c.vet = val != "off"
 		case key == "args" && name == "test":
@@ -176,11 +179,21 @@ func (c *goCommand) run() error {
 		return err
 	}
 	toolexec := quote(exe)
-	for _, f := range c.flags.Args() {
-		toolexec += " " + quote(f)
+	var gcflags []string
+	if c.gcflags { // the user's own would be lost for the packages that get ours
+		for _, f := range c.flags.Args("-") {
+			toolexec += " " + quote(f)
+		}
+	} else if ours := c.flags.Args(gcPrefix); len(ours) > 0 {
+		for i, f := range ours {
+			ours[i] = quote(f)
+		}
+		for _, path := range in.packages {
+			gcflags = append(gcflags, "-gcflags="+path+"="+strings.Join(ours, " "))
+		}
 	}
 	var vetErr error
-	args := []string{c.name, "-toolexec=" + toolexec, "-overlay=" + overlay}
+	args := append([]string{c.name, "-toolexec=" + toolexec, "-overlay=" + overlay}, gcflags...)
 	if c.name == "test" {
 		// vet looks at directories that only the overlay has, and fails; run it beside.
 		if c.vet {
@@ -215,9 +228,10 @@ func (c *goCommand) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = c.dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "FTGOFLAGS=") // they are among our flags
 	if cmd.Dir != "" {
 		if abs, err := filepath.Abs(cmd.Dir); err == nil {
-			cmd.Env = append(os.Environ(), "PWD="+abs)
+			cmd.Env = append(cmd.Env, "PWD="+abs)
 		}
 	}
 	return cmd

@@ -33,6 +33,8 @@ type injection struct {
 	replace map[string]string // the overlay
 	extra   []string          // files to name beside files that the command line names
 	dir     string            // where the files of the overlay really are
+
+	packages []string // of the build, without the standard library
 }
 
 // inject prepares the overlay for the packages that the command builds.
@@ -51,6 +53,7 @@ func inject(cmd *goCommand) (*injection, error) {
 	if err := in.cacheDir(); err != nil {
 		return nil, err
 	}
+	in.list(cmd, pkgs)
 	seen := map[string]bool{}
 	for _, p := range pkgs {
 		if cmd.name == "test" {
@@ -63,6 +66,19 @@ func inject(cmd *goCommand) (*injection, error) {
 		}
 	}
 	return in, nil
+}
+
+// list lists the packages of the build that do not belong to the standard library.
+func (in *injection) list(cmd *goCommand, pkgs []*packages.Package) {
+	goroot := cmd.env("GOROOT") + string(filepath.Separator)
+	seen := map[string]bool{}
+	packages.Visit(pkgs, nil, func(p *packages.Package) {
+		if seen[p.PkgPath] || len(p.GoFiles) == 0 || strings.HasPrefix(p.GoFiles[0], goroot) {
+			return
+		}
+		seen[p.PkgPath] = true
+		in.packages = append(in.packages, p.PkgPath)
+	})
 }
 
 // cacheDir finds the directory for the overlay's files. Their content alone matters to the build cache, but rewriting them on every

@@ -50,6 +50,8 @@ func tool(flags Flags, args []string) error {
 		return assemble(args)
 	}
 	c := toolexec.ParseCompile(args)
+	c.Flags = flags.takeFrom(c.Flags)
+	args = append(append([]string{c.Tool}, c.Flags...), c.Files...)
 	switch {
 	case c.Std && c.Package == "runtime":
 		return compileRuntime(c)
@@ -143,7 +145,7 @@ func compile(c *toolexec.Compile, flags Flags) error {
 	}
 	res, err := Rewrite(Package{Path: c.Package, Files: files}, opt)
 	if err != nil || len(res.Files) == 0 {
-		return toolexec.Exec(append(append([]string{c.Tool}, c.Flags...), c.Files...))
+		return toolexec.Exec(append(append([]string{c.Tool}, c.Flags...), c.Files...)) // the compiler says it better
 	}
 	dir, err := c.Dir()
 	if err != nil {
