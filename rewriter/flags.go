@@ -17,12 +17,14 @@ type Flags struct {
 	Pkg     string // comma-separated package patterns; empty: every package outside the standard library
 	Notrace string // comma-separated globs of functions to leave alone
 	Inline  string // keep, hook or a number
+	Std     bool   // hook the standard library too
 }
 
 // Register defines the flags in a flag set.
 func (f *Flags) Register(fs *flag.FlagSet) {
 	fs.StringVar(&f.Pkg, "pkg", f.Pkg, "hook the packages that match these comma-separated `patterns` (default: all but the standard library)")
 	fs.StringVar(&f.Notrace, "notrace", f.Notrace, "leave the functions that match these comma-separated `globs` without hooks")
+	fs.BoolVar(&f.Std, "std", f.Std, "hook the standard library too, but for the packages that the hooks stand on")
 	fs.StringVar(&f.Inline, "inline", f.Inline, "keep: leave inlined functions inlined; hook: hook every function; `N`: those that cost the inliner more than N")
 }
 
@@ -49,7 +51,7 @@ func ParseFlags(args []string) (Flags, []string, error) {
 
 // String returns the flags in a form that is the same for the same meaning.
 func (f Flags) String() string {
-	return fmt.Sprintf("-pkg=%s -notrace=%s -inline=%s", f.Pkg, f.Notrace, f.Inline)
+	return fmt.Sprintf("-pkg=%s -notrace=%s -inline=%s -std=%v", f.Pkg, f.Notrace, f.Inline, f.Std)
 }
 
 // Args returns the flags that are not at their defaults, as arguments whose names begin with prefix.
@@ -58,6 +60,9 @@ func (f Flags) Args(prefix string) (args []string) {
 		if kv[1] != kv[2] && kv[1] != "" {
 			args = append(args, prefix+kv[0]+"="+kv[1])
 		}
+	}
+	if f.Std {
+		args = append(args, prefix+"std")
 	}
 	return args
 }

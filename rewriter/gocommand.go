@@ -68,6 +68,9 @@ func parseGo(name string, args []string, flags Flags) (*goCommand, error) {
 			given = append(given, val)
 		}
 		switch {
+		case key == "std" && (!has || val == "true"):
+			c.flags.Std = true
+			continue
 		case ours != nil:
 			*ours = val
 			continue
@@ -180,7 +183,7 @@ func (c *goCommand) run() error {
 	}
 	toolexec := quote(exe)
 	var gcflags []string
-	if c.gcflags { // the user's own would be lost for the packages that get ours
+	if c.gcflags || c.flags.Std { // the user's own would be lost for the packages that get ours; and -std concerns every package
 		for _, f := range c.flags.Args("-") {
 			toolexec += " " + quote(f)
 		}

@@ -136,7 +136,11 @@ func (in *injection) test(cmd *goCommand, p *packages.Package, seen map[string]b
 	if err != nil {
 		return err
 	}
-	return in.add(filepath.Join(dir, "zz_ftgo_auto_test.go"), importFile(p.Name, imp))
+	pkg := p.Name
+	if strings.HasPrefix(imp, "_ftgo/") { // the library imports much of the standard library: from inside, that would be a cycle
+		pkg = strings.TrimSuffix(pkg, "_test") + "_test"
+	}
+	return in.add(filepath.Join(dir, "zz_ftgo_auto_test.go"), importFile(pkg, imp))
 }
 
 // holdsLibrary reports whether a package already imports the library, however far away.
@@ -173,11 +177,16 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 			return "", err
 		}
 	}
-	return mod + "/_ftgo/runtime", in.addLibrary(root, mod)
+	prefix := mod + "/"
+	if mod == "std" { // whose packages have no prefix
+		prefix = ""
+	}
+	return prefix + "_ftgo/runtime", in.addLibrary(root, prefix)
 }
 
-// addLibrary adds the library's source below root/_ftgo, with its imports of itself renamed.
-func (in *injection) addLibrary(root, mod string) error {
+// addLibrary adds the library's source below root/_ftgo, with its imports of itself renamed: prefix begins the import paths of packages
+// below root.
+func (in *injection) addLibrary(root, prefix string) error {
 	return fs.WalkDir(ftgo.Library, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") {
 			return err
@@ -187,7 +196,7 @@ func (in *injection) addLibrary(root, mod string) error {
 			return err
 		}
 		if path.Ext(name) == ".go" {
-			src = bytes.ReplaceAll(src, []byte(`"`+module+`/`), []byte(`"`+mod+`/_ftgo/`))
+			src = bytes.ReplaceAll(src, []byte(`"`+module+`/`), []byte(`"`+prefix+`_ftgo/`))
 		}
 		return in.add(filepath.Join(root, "_ftgo", filepath.FromSlash(name)), src)
 	})

@@ -63,6 +63,8 @@ func read(p *packages.Package) (Package, error) {
 // whyNot says why a package as a whole is left without hooks, "" if it is not.
 func whyNot(p *packages.Package, flags Flags) string {
 	switch {
+	case p.Module == nil && underHooks(p.PkgPath) != "":
+		return underHooks(p.PkgPath)
 	case isLibrary(p.PkgPath):
 		return "it is the library that the hooks call"
 	case !matchPackage(flags.Pkg, p.PkgPath):

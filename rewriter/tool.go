@@ -55,7 +55,7 @@ func tool(flags Flags, args []string) error {
 	switch {
 	case c.Std && c.Package == "runtime":
 		return compileRuntime(c)
-	case c.Std || len(c.Files) == 0 || c.Output == "" || strings.HasSuffix(c.Import, ".test"):
+	case c.Std && (!flags.Std || underHooks(c.Import) != "") || len(c.Files) == 0 || c.Output == "" || strings.HasSuffix(c.Import, ".test"):
 		return toolexec.Exec(args)
 	case isLibrary(c.Import):
 		if err := checkABI(c); err != nil {

@@ -52,6 +52,7 @@ func showCommand() *cobra.Command {
 func buildFlags(cmd *cobra.Command, flags *rewriter.Flags) {
 	f := cmd.Flags()
 	f.StringVar(&flags.Inline, "inline", flags.Inline, "hook: every function; keep: not those the compiler inlines; `N`: those that cost it more than N")
+	f.BoolVar(&flags.Std, "std", flags.Std, "hook the standard library too, but for the packages that the hooks stand on")
 	f.StringVar(&flags.Pkg, "pkg", flags.Pkg, "hook the packages that match these comma-separated `patterns` (default: all but the standard library)")
 	f.StringVar(&flags.Notrace, "notrace", flags.Notrace, "leave functions that match these comma-separated `globs` without hooks")
 }

@@ -66,7 +66,7 @@ func goStyle(args []string) []string {
 		if i > 0 && out[0] != "live" && out[0] != "funcs" && out[0] != "show" || a == "--" {
 			break
 		}
-		for _, name := range []string{"inline", "pkg", "notrace", "tags", "race", "deps"} {
+		for _, name := range []string{"inline", "pkg", "notrace", "tags", "race", "deps", "std"} {
 			if a == "-"+name || strings.HasPrefix(a, "-"+name+"=") {
 				out[i] = "-" + a
 			}
@@ -84,6 +84,7 @@ func goCommand(name string, status *int) *cobra.Command {
 			"All flags of go " + name + " work; ftgo's own are\n\n" +
 			"	-pkg PATTERNS     hook the packages that match, separated by commas (default: all but the standard library)\n" +
 			"	-notrace GLOBS    leave the functions that match without hooks\n" +
+			"	-std              hook the standard library too, but for what the hooks stand on\n" +
 			"	-inline keep      leave the functions that the compiler inlines as they are (the default)\n" +
 			"	-inline hook      hook every function\n" +
 			"	-inline N         hook the functions that cost the inliner more than N (0 to 80)",

@@ -55,7 +55,7 @@ func Run(ftgo string, s Suite, c Column) (Result, error) {
 		return res, err
 	}
 	defer os.RemoveAll(traces)
-	args := []string{"test", "-json", "-vet=off", "-count=1", "-timeout=300s"}
+	args := []string{"test", "-json", "-vet=off", "-count=1", "-timeout=1800s"}
 	name := "go"
 	if c.Flags != nil {
 		name = ftgo
