@@ -22,6 +22,7 @@ type goCommand struct {
 	args      []string // of the program that run starts, or from -args on
 	overlay   string   // the user's own
 	vet       bool     // go test would run go vet
+	count     bool     // -count is given
 	gcflags   bool     // there are -gcflags of the user's own
 	flags     Flags
 	goEnv     map[string]string
@@ -84,6 +85,8 @@ func parseGo(name string, args []string, flags Flags) (*goCommand, error) {
 			continue
 		case key == "gcflags":
 			c.gcflags = true
+		case key == "count":
+			c.count = true
 		case key == "vet":
 			c.vet = val != "off"
 		case key == "args" && name == "test":
@@ -203,6 +206,9 @@ func (c *goCommand) run() error {
 			vetErr = c.runVet()
 		}
 		args = append(args, "-vet=off")
+		if os.Getenv("FTGO_TRACER") != "" && !c.count {
+			args = append(args, "-count=1") // a cached result has no trace; what the environment says is not part of its key
+		}
 	}
 	for _, f := range c.goFlags {
 		if c.name != "test" || !strings.HasPrefix(strings.TrimLeft(f, "-"), "vet=") {

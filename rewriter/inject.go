@@ -159,10 +159,19 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 	if p.Module != nil {
 		root, mod = p.Module.Dir, p.Module.Path
 	} else {
-		var err error
-		if root, mod, err = cmd.mainModule(dir); err != nil {
+		// Files that the command line names belong to the module that the go command runs in, wherever they lie. The standard
+		// library is a module where it lies.
+		at, err := filepath.Abs(cmd.dir)
+		if err != nil {
 			return "", err
 		}
+		if strings.HasPrefix(dir, filepath.Join(cmd.env("GOROOT"), "src")+string(filepath.Separator)) && !cmd.files {
+			at = dir
+		}
+		if root, mod, err = cmd.mainModule(at); err != nil {
+			return "", err
+		}
+		dir = at
 	}
 	if cache := cmd.env("GOMODCACHE"); cache != "" && strings.HasPrefix(root, cache+string(filepath.Separator)) {
 		return "", fmt.Errorf("%s lies in the module cache, where nothing can be added to it: copy the module from %s, and build it there", p.PkgPath, root)
@@ -170,7 +179,7 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 	if mod == module {
 		return Library, nil
 	}
-	if root == "" { // files outside of any module: make their directory one
+	if root == "" { // outside of any module: make the directory one
 		root, mod = dir, "ftgo.local"
 		release := strings.TrimPrefix(cmd.env("GOVERSION"), "go")
 		if err := in.add(filepath.Join(root, "go.mod"), []byte("module ftgo.local\n\ngo "+release+"\n")); err != nil {
