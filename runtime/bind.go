@@ -38,7 +38,7 @@ func attach(r *hook.Runtime) {
 		return
 	}
 	rt = r
-	ticks = r.Ticks
+	startClock()
 	maxStack.Store(DefaultMaxStack)
 	readEnvironment()
 }

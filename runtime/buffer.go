@@ -129,6 +129,9 @@ func (b *chunkPool) retire(c unsafe.Pointer) {
 func records(c unsafe.Pointer) (n uint64) {
 	since := *(*uint64)(unsafe.Add(header, tracefile.HSince))
 	end := uintptr(*(*uint32)(unsafe.Add(c, tracefile.CCommit)))
+	if *(*uint64)(unsafe.Add(c, tracefile.CCounter)) >= since {
+		return uint64(end/tracefile.RecordSize) - uint64(*(*uint32)(unsafe.Add(c, tracefile.CNotes)))
+	}
 	for off := uintptr(0); off < end; off += tracefile.RecordSize {
 		w := *(*uint64)(unsafe.Add(c, tracefile.ChunkHeaderSize+off))
 		if w&0xff != tracefile.KindProc && int64((w>>8-since)<<8) >= 0 {
@@ -152,7 +155,7 @@ func (b *chunkPool) start(kilobytes int) {
 	*u64(tracefile.HSince) = *u64(tracefile.HCounter) // counters are compared modulo 2^56, and may begin anywhere
 	*u64(tracefile.HMono) = uint64(rt.Nanotime())
 	*u64(tracefile.HText) = uint64(rt.Text)
-	if ticks != nil {
+	if ticking {
 		*(*uint32)(unsafe.Add(header, tracefile.HCounterKind)) = tracefile.CounterTicks
 	}
 	*(*uint32)(unsafe.Add(header, tracefile.HMaxStack)) = uint32(maxStack.Load())

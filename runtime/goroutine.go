@@ -155,6 +155,7 @@ func (g *goroutine) overruns() {
 func (g *goroutine) setProc(now uint64, p int32) {
 	g.proc = p
 	if g.pos != tracefile.ChunkHeaderSize && g.pos != g.end { // a chunk's header says it for the first record
+		*(*uint32)(unsafe.Add(g.chunk, tracefile.CNotes))++
 		g.put(now<<8|tracefile.KindProc, uint64(uint32(p)))
 	}
 }
@@ -190,7 +191,7 @@ func (g *goroutine) nextChunk() bool {
 	*u32(tracefile.CStart) = g.start
 	*u32(tracefile.CLost) = g.lost
 	*u32(tracefile.CSeq) = g.seq
-	*u32(tracefile.COverrun) = g.overrun
+	*u32(tracefile.CNotes) = 0
 	atomic.StoreUint32(u32(tracefile.CMagic), tracefile.ChunkMagic)
 	rt.Unlock()
 	g.chunk, g.pos, g.end = c, tracefile.ChunkHeaderSize, tracefile.ChunkHeaderSize+(size-tracefile.ChunkHeaderSize)/tracefile.RecordSize*tracefile.RecordSize

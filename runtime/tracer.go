@@ -382,7 +382,7 @@ func Exit(t Token) {
 
 // nanoseconds converts a reading of the counter to the monotonic clock.
 func nanoseconds(c uint64) int64 {
-	if ticks == nil {
+	if !ticking {
 		return int64(c)
 	}
 	now, mono := counter(), rt.Nanotime()

@@ -82,7 +82,7 @@ const (
 	CStart   = 56 // u32 offset in the text of the goroutine's function
 	CLost    = 60 // u32 records that the goroutine lost before this chunk
 	CSeq     = 64 // u32 number of the chunk within its goroutine
-	COverrun = 68 // u32 overruns of the goroutine so far
+	CNotes   = 68 // u32 how many of the records are notes about Ps (KindProc)
 )
 
 // A record is two words: the counter in the upper 56 bits of the first and its kind in the lower 8, and what the kind says in the
