@@ -174,6 +174,9 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 		dir = at
 	}
 	if cache := cmd.env("GOMODCACHE"); cache != "" && strings.HasPrefix(root, cache+string(filepath.Separator)) {
+		if mod == "std" {
+			return "", fmt.Errorf("the tests of %s cannot hold the library: this Go toolchain was downloaded as a module, and the go command lets nothing be added to it there; use an installed one", p.PkgPath)
+		}
 		return "", fmt.Errorf("%s lies in the module cache, where nothing can be added to it: copy the module from %s, and build it there", p.PkgPath, root)
 	}
 	if mod == module {

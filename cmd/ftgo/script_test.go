@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -55,6 +57,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("EXE", exe)
 			e.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "downloaded" {
+				return false, fmt.Errorf("there is no condition %q", cond)
+			}
+			// The Go toolchain in use was downloaded as a module.
+			goroot, err := exec.Command("go", "env", "GOROOT").Output()
+			return strings.Contains(string(goroot), "golang.org"+string(filepath.Separator)+"toolchain@"), err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"count": count,
