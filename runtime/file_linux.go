@@ -17,6 +17,8 @@ var file struct {
 	fd   int
 	base unsafe.Pointer
 	size uintptr
+
+	whole bool // all of it is allocated
 }
 
 const fdFloor = 200 // the file's descriptor stays clear of those that programs count
@@ -52,7 +54,7 @@ func fileHeader(blocks int) unsafe.Pointer {
 	if *pid != 0 {
 		return nil
 	}
-	if !allocate(fd, 0, tracefile.HeaderSize) {
+	if !allocateHeader(fd, size) {
 		rt.Fatal("the trace file " + file.path + " finds no room")
 		return nil
 	}
@@ -61,7 +63,7 @@ func fileHeader(blocks int) unsafe.Pointer {
 	return p
 }
 
-// fileBlock returns the i'th block, or nil when the file system is full.
+// fileBlock returns the i'th block, or nil when the file system is full. It is called with the runtime lock held.
 func fileBlock(i int) unsafe.Pointer {
 	if file.base == nil {
 		return nil
@@ -70,33 +72,28 @@ func fileBlock(i int) unsafe.Pointer {
 	if off+tracefile.BlockSize > file.size {
 		return nil
 	}
-	if !allocate(file.fd, int64(off), tracefile.BlockSize) {
+	if !file.whole && fallocate(file.fd, off, tracefile.BlockSize) != 0 {
 		*(*uint32)(unsafe.Add(file.base, tracefile.HState)) |= tracefile.StateNoSpace
 		return nil
 	}
 	return unsafe.Add(file.base, off)
 }
 
-// allocate makes sure that a part of the file has room on its file system.
-func allocate(fd int, off, n int64) bool {
-	for {
-		err := syscall.Fallocate(fd, 0, off, n)
-		if err == nil {
-			return true
-		}
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != syscall.EOPNOTSUPP && err != syscall.ENOSYS {
-			return false
-		}
-		// The file system does not know how to allocate: writing zeros does.
+// allocateHeader makes sure that the header has room on the file system. On one that does not know how to allocate, it writes zeros for
+// the whole file.
+func allocateHeader(fd int, size uintptr) bool {
+	switch errno := fallocate(fd, 0, tracefile.HeaderSize); errno {
+	case 0:
+		return true
+	case syscall.EOPNOTSUPP, syscall.ENOSYS:
 		var zeros [4096]byte
-		for i := int64(0); i < n; i += int64(len(zeros)) {
-			if w, err := syscall.Pwrite(fd, zeros[:], off+i); err != nil || w != len(zeros) {
+		for off := int64(0); off < int64(size); off += int64(len(zeros)) {
+			if n, err := syscall.Pwrite(fd, zeros[:], off); err != nil || n != len(zeros) {
 				return false
 			}
 		}
+		file.whole = true
 		return true
 	}
+	return false
 }

@@ -2,7 +2,28 @@
 
 package ftrace
 
-import "syscall"
+import (
+	"runtime"
+	"syscall"
+)
 
 // sysMmap counts its offset in pages; at offset zero that makes no difference.
 const sysMmap = syscall.SYS_MMAP2
+
+// fallocate is that of 64-bit systems; offset and length are pairs of words.
+func fallocate(fd int, off, n uintptr) syscall.Errno {
+	pair := func(lo uintptr) (a, b uintptr) {
+		if runtime.GOARCH == "mips" { // big-endian
+			return 0, lo
+		}
+		return lo, 0
+	}
+	o1, o2 := pair(off)
+	n1, n2 := pair(n)
+	for {
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_FALLOCATE, uintptr(fd), 0, o1, o2, n1, n2)
+		if errno != syscall.EINTR {
+			return errno
+		}
+	}
+}
