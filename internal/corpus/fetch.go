@@ -30,7 +30,7 @@ func Fetch(module string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "ftgo", "corpus", strings.ReplaceAll(module, "/", "_"), base(module))
+	dir := filepath.Join(cache, "ftgo", "modules", strings.ReplaceAll(module, "/", "_"), base(module))
 	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 		return dir, nil
 	}
