@@ -79,14 +79,21 @@ func prepareReturn(g *goroutine, site *hook.Site, p int32) uintptr {
 		g.overruns()
 		return 0
 	}
+	// A switch sets the stubs, counts the generation up, and sets the new pointers, in this order. So an entry function between two equal
+	// readings of the generation is of that generation, or the stub.
+	gen := generation.Load()
+	entry := atomic.LoadPointer(&graphEntry)
+	if generation.Load() != gen {
+		return 0
+	}
 	f := g.frame(d)
 	f.site = site
-	f.gen = generation.Load()
+	f.gen = gen
 	f.over = g.overrun
 	g.token++
 	f.token = g.token
 	f.start = counter()
-	if !(*(*graphEntryFn)(atomic.LoadPointer(&graphEntry)))(g, site, f.start, p) {
+	if !(*(*graphEntryFn)(entry))(g, site, f.start, p) {
 		return 0
 	}
 	g.depth = d + 1
@@ -107,10 +114,11 @@ func exit(token uintptr, slot *unsafe.Pointer, p int32) {
 		return
 	}
 	g.depth--
+	ret := atomic.LoadPointer(&graphReturn) // before the generation, see prepareReturn
 	if stopped.Load() != 0 || f.gen != generation.Load() {
 		return
 	}
-	(*(*graphReturnFn)(atomic.LoadPointer(&graphReturn)))(g, f, p)
+	(*(*graphReturnFn)(ret))(g, f, p)
 }
 
 // functionTrace is the function tracer's trace function.
