@@ -4,88 +4,116 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 )
-
-// A Suite is a module's tests.
-type Suite struct {
-	Name   string
-	Module string   // path@version
-	Args   []string // of go test: packages, -skip, -short
-}
-
-// A Column is a way to run a suite.
-type Column struct {
-	Name  string
-	Flags []string // of ftgo test; nil: go test
-	On    bool     // graph tracer, all functions
-}
-
-// Columns are the ways: the tests that pass must be the same in all.
-var Columns = []Column{
-	{Name: "plain"},
-	{Name: "off", Flags: []string{"-inline=keep"}},
-	{Name: "on", Flags: []string{"-inline=keep"}, On: true},
-	{Name: "on, -inline=hook", Flags: []string{"-inline=hook"}, On: true},
-}
 
 // A Result is what became of a suite in a column.
 type Result struct {
-	Passed  []string // package and test
-	Records uint64   // made by all of its processes, when on
-	Output  []byte   // of a run that did not pass
+	Suite, Column string
+	Passed        []string // package and test
+	Records       uint64   // made by all of its processes, when on
+	Seconds       float64  // that the tests took, by their own account
+	Output        string   // the end of it, of a run that did not pass
 }
 
-// Run runs a suite in a column, with the given ftgo command.
-func Run(ftgo string, s Suite, c Column) (Result, error) {
-	var res Result
-	dir, err := Fetch(s.Module)
-	if err != nil {
-		return res, err
-	}
+// A Runner runs suites.
+type Runner struct {
+	Ftgo    string   // the command
+	Measure []string // words of a command that calls Measure with the arguments that follow
+	State   string   // directory for build caches, one for each way to build; "" for the user's own
+	Timeout string   // of each test binary; 30m if it is ""
+}
+
+// Run runs a suite in a column. The error is about the run; tests that fail are in the result.
+func (r *Runner) Run(s Suite, c Column) (Result, error) {
+	res := Result{Suite: s.Name, Column: c.Name}
 	traces, err := os.MkdirTemp("", "ftgo-corpus")
 	if err != nil {
 		return res, err
 	}
 	defer os.RemoveAll(traces)
-	args := []string{"test", "-json", "-vet=off", "-count=1", "-timeout=1800s"}
-	name := "go"
-	if c.Flags != nil {
-		name = ftgo
-		args = append(args, c.Flags...)
-	}
-	cmd := exec.Command(name, append(args, s.Args...)...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "FTGO_TRACER=", "FTGO_BUFFER=4M", "FTGO_OUT="+filepath.Join(traces, "%p"))
+	env := []string{"FTGO_BUFFER=4M", "FTGO_OUT=" + filepath.Join(traces, "%p"), "FTGO_TRACER="}
 	if c.On {
-		cmd.Env = append(cmd.Env, "FTGO_TRACER=function_graph")
+		env[2] = "FTGO_TRACER=function_graph"
 	}
-	out, err := cmd.CombinedOutput()
+	if s.Module == "goroot" {
+		err = r.runFiles(s, c, env, &res)
+	} else {
+		err = r.runTests(s, c, env, &res)
+	}
 	if err != nil {
-		res.Output = out
+		return res, err
 	}
-	res.Passed = passed(out)
+	slices.Sort(res.Passed)
 	res.Records, err = records(traces)
 	return res, err
 }
 
-// passed returns the tests that passed.
-func passed(out []byte) (list []string) {
+// command returns a go command in a suite's directory, hooked or not, with the build cache of a column.
+func (r *Runner) command(s Suite, flags []string, verb string, args ...string) (*exec.Cmd, error) {
+	dir, err := s.dir()
+	if err != nil {
+		return nil, err
+	}
+	name := "go"
+	if flags != nil {
+		name = r.Ftgo
+	}
+	cmd := exec.Command(name, slices.Concat([]string{verb}, flags, args)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off", "FTGO_TRACER=")
+	if r.State != "" {
+		cmd.Env = append(cmd.Env, "GOCACHE="+r.cache(flags))
+	}
+	return cmd, nil
+}
+
+func (r *Runner) runTests(s Suite, c Column, env []string, res *Result) error {
+	timeout := r.Timeout
+	if timeout == "" {
+		timeout = "30m"
+	}
+	cmd, err := r.command(s, c.Flags, "test", slices.Concat([]string{"-json", "-vet=off", "-count=1", "-timeout=" + timeout}, s.Args)...)
+	if err != nil {
+		return err
+	}
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.CombinedOutput()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	if err != nil {
+		res.Output = string(out[max(0, len(out)-4000):])
+	}
+	res.Passed, res.Seconds = passed(out)
+	return nil
+}
+
+// passed returns the tests that passed, and the seconds that all packages took.
+func passed(out []byte) (list []string, seconds float64) {
 	for line := range bytes.Lines(out) {
-		var ev struct{ Action, Package, Test string }
-		if json.Unmarshal(line, &ev) == nil && ev.Action == "pass" && ev.Test != "" {
+		var ev struct {
+			Action, Package, Test string
+			Elapsed               float64
+		}
+		if json.Unmarshal(line, &ev) != nil {
+			continue
+		}
+		switch {
+		case ev.Test == "":
+			seconds += ev.Elapsed
+		case ev.Action == "pass":
 			list = append(list, ev.Package+" "+changing.ReplaceAllString(ev.Test, "…"))
 		}
 	}
 	slices.Sort(list)
-	return list
+	return list, seconds
 }
 
 // changing is what tests put into the names of subtests that is another in each run: addresses, and the time.
@@ -116,8 +144,14 @@ func records(dir string) (n uint64, err error) {
 	return n, nil
 }
 
-// Differences says which tests passed in one of two runs alone.
-func Differences(plain, hooked Result) (list []string) {
+// A Difference is a test that passed in one of two runs alone.
+type Difference struct {
+	Test string // package and test
+	Only string // "plain" or "hooked"
+}
+
+// Differences compares a hooked run with the plain one.
+func Differences(plain, hooked Result) (list []Difference) {
 	// Several subtests may have one name, once what changes is taken out of it.
 	more := map[string]int{}
 	for _, t := range plain.Passed {
@@ -126,17 +160,18 @@ func Differences(plain, hooked Result) (list []string) {
 	for _, t := range hooked.Passed {
 		more[t]--
 	}
-	for t, n := range more {
-		for ; n > 0; n-- {
-			list = append(list, "only plain: "+t)
+	var tests []string
+	for t := range more {
+		tests = append(tests, t)
+	}
+	slices.Sort(tests)
+	for _, t := range tests {
+		for n := more[t]; n > 0; n-- {
+			list = append(list, Difference{t, "plain"})
 		}
-		for ; n < 0; n++ {
-			list = append(list, "only hooked: "+t)
+		for n := more[t]; n < 0; n++ {
+			list = append(list, Difference{t, "hooked"})
 		}
 	}
-	slices.Sort(list)
 	return list
 }
-
-// String names a suite for people.
-func (s Suite) String() string { return fmt.Sprintf("%s (%s)", s.Name, strings.Join(s.Args, " ")) }

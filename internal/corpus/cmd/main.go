@@ -1,40 +1,57 @@
-// Cmd runs the tests of real modules plain and hooked, off and on, and says whether the same ones pass.
+// Cmd runs the tests of real modules, of the standard library and of GOROOT/test plain and hooked, off and on, and says whether the same
+// ones pass, and what the hooks cost to build.
 //
-//	go run ./internal/corpus/cmd [-short] [NAME...]
+//	go run ./internal/corpus/cmd [-short] [-resume] [-nocost] [modules | std | goroot | NAME | PATH@VERSION ...]
+//
+// What was found is kept in the user's cache directory after each run of a suite: -resume goes on from there, with the same ftgo.
 package main
 
 import (
+	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"time"
 
 	"github.com/ftgo/ftgo/internal/corpus"
 )
 
 func main() {
 	log.SetFlags(0)
-	short := flag.Bool("short", false, "the first module alone")
-	flag.Parse()
-	suites := corpus.Suites
-	if *short {
-		suites = suites[:1]
+	if len(os.Args) > 3 && os.Args[1] == "-measure" { // as a toolexec of the go command
+		err := corpus.Measure(os.Args[2], os.Args[3:])
+		if exit := new(exec.ExitError); errors.As(err, &exit) {
+			os.Exit(exit.ExitCode())
+		} else if err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
-	if flag.NArg() > 0 {
-		suites = slices.DeleteFunc(slices.Clone(corpus.Suites), func(s corpus.Suite) bool { return !slices.Contains(flag.Args(), s.Name) })
-		if len(suites) != flag.NArg() {
-			log.Fatalf("there is no module of that name: there are %v", corpus.Suites)
+	short := flag.Bool("short", false, "the first module alone, without its costs")
+	resume := flag.Bool("resume", false, "go on where the last run stopped")
+	nocost := flag.Bool("nocost", false, "do not build from scratch to see what it costs")
+	timeout := flag.Duration("timeout", 30*time.Minute, "of each test binary")
+	flag.Parse()
+	var suites []corpus.Suite
+	names := flag.Args()
+	if len(names) == 0 {
+		names = []string{"modules"}
+		if *short {
+			names[0] = corpus.Modules[0].Name
 		}
 	}
-	dir, err := os.MkdirTemp("", "ftgo")
-	if err != nil {
-		log.Fatal(err)
+	for _, name := range names {
+		list, err := corpus.Find(name)
+		if err != nil {
+			log.Fatal(err)
+		}
+		suites = append(suites, list...)
 	}
-	bad, err := run(filepath.Join(dir, "ftgo"), suites)
-	os.RemoveAll(dir)
+	bad, err := run(suites, *resume, !*short && !*nocost, *timeout)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -43,40 +60,95 @@ func main() {
 	}
 }
 
-// run prints a row for each run of each suite, and returns how many differ from the plain one.
-func run(ftgo string, suites []corpus.Suite) (bad int, err error) {
-	if out, err := exec.Command("go", "build", "-o", ftgo, "github.com/ftgo/ftgo/cmd/ftgo").CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("%w: %s", err, out)
+// run prints a row for each run of each suite, and returns how many are not as the plain one.
+func run(suites []corpus.Suite, resume, cost bool, timeout time.Duration) (bad int, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return 0, err
 	}
-	fmt.Printf("%-12s %-18s %8s %12s  %s\n", "module", "build", "passed", "records", "differences")
-	for _, s := range suites {
-		var plain corpus.Result
-		for i, c := range corpus.Columns {
-			res, err := corpus.Run(ftgo, s, c)
-			if err != nil {
-				fmt.Printf("%-12s %-18s %v\n", s.Name, c.Name, err)
-				bad++
-				break
-			}
-			if i == 0 {
-				plain = res
-			}
-			diff := corpus.Differences(plain, res)
-			fmt.Printf("%-12s %-18s %8d %12d  %d\n", s.Name, c.Name, len(res.Passed), res.Records, len(diff))
-			for i, d := range diff {
-				if i == 20 {
-					fmt.Printf("    and %d more\n", len(diff)-i)
-					break
-				}
-				fmt.Printf("    %s\n", d)
-			}
-			if len(diff) > 0 || c.On && res.Records == 0 || len(res.Passed) == 0 {
-				bad++
-				os.Stdout.Write(tail(res.Output, 4000))
-			}
+	state := filepath.Join(cache, "ftgo", "corpus")
+	if !resume {
+		if err := os.RemoveAll(state); err != nil {
+			return 0, err
 		}
 	}
-	return bad, nil
+	if err := os.MkdirAll(state, 0o777); err != nil {
+		return 0, err
+	}
+	tmp, err := os.MkdirTemp("", "ftgo")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(tmp)
+	r := corpus.Runner{Ftgo: filepath.Join(tmp, "ftgo"), Timeout: timeout.String()}
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", r.Ftgo, "github.com/ftgo/ftgo/cmd/ftgo").CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%w: %s", err, out)
+	}
+	build, err := version(r.Ftgo)
+	if err != nil {
+		return 0, err
+	}
+	if cost {
+		r.State = filepath.Join(state, build)
+		self, err := os.Executable()
+		if err != nil {
+			return 0, err
+		}
+		r.Measure = []string{self, "-measure"}
+	}
+	store, err := corpus.OpenStore(filepath.Join(state, "results.json"), build, resume)
+	if err != nil {
+		return 0, err
+	}
+	t := corpus.Table{W: os.Stdout}
+	t.Head()
+	for i, s := range suites {
+		if err := runSuite(&r, store, &t, s, fmt.Sprintf("%d/%d", i+1, len(suites))); err != nil {
+			fmt.Printf("%-20s %v\n", s.Name, err)
+			t.Bad++
+		}
+	}
+	t.Foot()
+	return t.Bad, nil
 }
 
-func tail(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
+func runSuite(r *corpus.Runner, store *corpus.Store, t *corpus.Table, s corpus.Suite, nth string) error {
+	progress := func(what string) {
+		fmt.Fprintf(os.Stderr, "%s %s: %s (%s)\n", time.Now().Format(time.TimeOnly), nth, s.Name, what)
+	}
+	var costs []corpus.Cost
+	if r.State != "" && s.Module != "std" && s.Module != "goroot" {
+		var err error
+		if costs, err = store.Costs(s.Name, func() ([]corpus.Cost, error) {
+			progress("build from scratch")
+			return r.Costs(s)
+		}); err != nil {
+			return err
+		}
+	}
+	var plain corpus.Result
+	for i, c := range s.Columns() {
+		res, err := store.Result(s.Name, c.Name, func() (corpus.Result, error) {
+			progress(c.Name)
+			return r.Run(s, c)
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		if i == 0 {
+			plain = res
+		}
+		t.Row(s, c, plain, res, costs)
+	}
+	return nil
+}
+
+// version names a build of ftgo and the Go release.
+func version(ftgo string) (string, error) {
+	b, err := os.ReadFile(ftgo)
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command("go", "env", "GOVERSION").Output()
+	return fmt.Sprintf("%x-%s", sha256.Sum256(b), out[:max(0, len(out)-1)])[64-16:], err
+}
