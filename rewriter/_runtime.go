@@ -63,6 +63,15 @@ func ftgo_register(t *ftgo_Table) bool {
 	return true
 }
 
+// ftgo_ended is called when the C program ends that a library was made for.
+//
+//go:linkname ftgo_ended
+func ftgo_ended() {
+	if ftgo_hooks.End != nil {
+		ftgo_hooks.End()
+	}
+}
+
 // ftgo_take reports whether a function that is entered with a mask that is not zero should call its wrapper. It should not when
 // the wrapper is what called it, which the note tells; inside a hook (recursion guard); on g0 and on the signal stack.
 //

@@ -121,6 +121,22 @@ func parseGo(name string, args []string, flags Flags) (*goCommand, error) {
 	return c, nil
 }
 
+// forC reports whether the build makes libraries for C programs.
+func (c *goCommand) forC() bool {
+	given := append(strings.Fields(c.env("GOFLAGS")), c.listFlags...)
+	for i, f := range given {
+		switch mode, _ := strings.CutPrefix(strings.TrimLeft(f, "-"), "buildmode="); mode {
+		case "c-shared", "c-archive":
+			return true
+		case "buildmode":
+			if i+1 < len(given) && strings.HasPrefix(given[i+1], "c-") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // env returns what go env says.
 func (c *goCommand) env(key string) string {
 	if v, ok := c.goEnv[key]; ok {
@@ -218,7 +234,9 @@ func (c *goCommand) run() error {
 	args = append(args, c.packages...)
 	args = append(args, in.extra...)
 	args = append(args, c.args...)
-	if err := c.command(args...).Run(); err != nil {
+	cmd := c.command(args...)
+	cmd.Env = append(cmd.Env, overlayEnv+"="+overlay)
+	if err := cmd.Run(); err != nil {
 		return err
 	}
 	return vetErr

@@ -26,6 +26,9 @@ const Library = module + "/runtime"
 
 const module = "github.com/ftgo/ftgo"
 
+// autoFile is the file that the overlay adds to a main package.
+const autoFile = "zz_ftgo_auto.go"
+
 // An injection links the library into programs that do not import it, without touching a file of theirs: an overlay (go help build)
 // adds a file that imports it to each main package, or to each tested package, and the library's own source below the root of
 // the module, in a directory that no pattern matches.
@@ -97,21 +100,59 @@ func (in *injection) cacheDir() error {
 
 // program links the library into a main package.
 func (in *injection) program(cmd *goCommand, p *packages.Package) error {
-	if holdsLibrary(p) || len(p.GoFiles) == 0 {
+	held, forC := holdsLibrary(p), cmd.forC()
+	if held && !forC || len(p.GoFiles) == 0 {
 		return nil
 	}
 	dir := filepath.Dir(p.GoFiles[0])
-	imp, err := in.library(cmd, p, dir)
-	if err != nil {
-		return err
+	imp := Library
+	if !held {
+		var err error
+		if imp, err = in.library(cmd, p, dir); err != nil {
+			return err
+		}
 	}
-	file := filepath.Join(dir, "zz_ftgo_auto.go")
+	file := filepath.Join(dir, autoFile)
 	if cmd.files {
 		// As the command line names them: the go command wants all in one directory.
 		in.extra = append(in.extra, filepath.Join(filepath.Dir(cmd.packages[0]), filepath.Base(file)))
 	}
-	return in.add(file, importFile("main", imp))
+	src := importFile("main", imp)
+	if forC {
+		src = append(src, endWithC...)
+	}
+	return in.add(file, src)
 }
+
+// endWithC goes into main packages that become libraries for C programs: such a program ends without a word to the Go runtime. Nothing
+// of it is left to run unless the environment asks for a trace. It calls back as cgo's own wrappers do, since what is exported by name
+// appears in the library's header.
+const endWithC = `
+/*
+#include <stdlib.h>
+#include <unistd.h>
+
+extern void crosscall2(void (*fn)(void *), void *arg, int size, size_t ctxt);
+
+static void (*end)(void *);
+static int pid;
+
+static void exiting(void) { if (getpid() == pid) crosscall2(end, 0, 0, 0); }
+
+static void zz_ftgo_at_exit(void *fn) { if (getenv("FTGO_TRACER")) { end = fn; pid = getpid(); atexit(exiting); } }
+*/
+import "C"
+
+import "unsafe"
+
+func init() {
+	end := func(unsafe.Pointer) { zz_ftgo_end() }
+	C.zz_ftgo_at_exit(**(**unsafe.Pointer)(unsafe.Pointer(&end)))
+}
+
+//go:linkname zz_ftgo_end runtime.ftgo_ended
+func zz_ftgo_end()
+`
 
 // test links the library into the test binary of a package. p is one of the variants that listing with tests gives.
 func (in *injection) test(cmd *goCommand, p *packages.Package, seen map[string]bool) error {
@@ -250,15 +291,11 @@ func (in *injection) add(name string, src []byte) error {
 // write writes the overlay, with what is in the user's own added, and returns its path.
 func (in *injection) write(user string) (string, error) {
 	if user != "" {
-		var o struct{ Replace map[string]string }
-		data, err := os.ReadFile(user)
-		if err == nil {
-			err = json.Unmarshal(data, &o)
-		}
+		replace, err := readOverlay(user)
 		if err != nil {
-			return "", fmt.Errorf("-overlay: %w", err)
+			return "", err
 		}
-		for k, v := range o.Replace {
+		for k, v := range replace {
 			if _, ok := in.replace[k]; !ok {
 				in.replace[k] = v
 			}
@@ -273,4 +310,17 @@ func (in *injection) write(user string) (string, error) {
 		return name, nil
 	}
 	return name, os.WriteFile(name, data, 0o666)
+}
+
+// readOverlay reads an overlay.
+func readOverlay(name string) (map[string]string, error) {
+	var o struct{ Replace map[string]string }
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(data, &o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("-overlay: %w", err)
+	}
+	return o.Replace, nil
 }

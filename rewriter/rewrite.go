@@ -192,7 +192,7 @@ func declared(d ast.Decl) (names []string) {
 
 // file decides on every function of a file and makes its edits.
 func (w *writer) file(f *file) {
-	if strings.Contains(f.Name, "_cgo_gotypes.go") || strings.HasSuffix(f.Name, "_testmain.go") {
+	if strings.Contains(f.Name, "_cgo_gotypes.go") || strings.HasSuffix(f.Name, "_testmain.go") || strings.Contains(f.Name, "zz_ftgo_auto.") {
 		return
 	}
 	directives := pragmas(f.tree)

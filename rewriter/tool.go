@@ -36,6 +36,9 @@ func exitStatus(err error) int {
 
 func tool(flags Flags, args []string) error {
 	name := toolexec.Name(args[0])
+	if name == "cover" {
+		return cover(args)
+	}
 	if name != "compile" && name != "asm" {
 		return toolexec.Exec(args)
 	}

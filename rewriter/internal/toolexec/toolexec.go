@@ -74,6 +74,12 @@ type Compile struct {
 	Release string   // -goversion
 }
 
+// ImportPath returns the import path of the package that a tool is run for, without the name of the test binary.
+func ImportPath() string {
+	path, _, _ := strings.Cut(os.Getenv("TOOLEXEC_IMPORTPATH"), " ")
+	return path
+}
+
 // ParseCompile takes the arguments of a compiler run apart. The go command puts the source files last.
 func ParseCompile(args []string) *Compile {
 	c := &Compile{Tool: args[0]}
@@ -101,7 +107,7 @@ func ParseCompile(args []string) *Compile {
 			c.Std = true
 		}
 	}
-	c.Import, _, _ = strings.Cut(os.Getenv("TOOLEXEC_IMPORTPATH"), " ")
+	c.Import = ImportPath()
 	if c.Import == "" {
 		c.Import = c.Package
 	}
