@@ -85,15 +85,19 @@ func ftgo_take(site *ftgo_Site) bool {
 	return gp.ftgoBusy == 0 && gp == gp.m.curg
 }
 
+// ftgo_inlines says that the compiler may inline functions with hooks, as it does if it has a profile: then frames are not functions.
+const ftgo_inlines = false
+
 // ftgo_enter is the entry hook of a wrapper. Leaving the note is its last act on every path: without it the function and its
 // wrapper would call each other for ever.
 //
 //go:linkname ftgo_enter
+//go:noinline
 func ftgo_enter(site *ftgo_Site) uintptr {
 	gp := getg()
 	gp.ftgoBusy = 1
 	var tok, parent uintptr
-	if framepointer_enabled {
+	if framepointer_enabled && !ftgo_inlines {
 		fp := (*[2]uintptr)(unsafe.Pointer(getfp())) // this function's frame
 		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the wrapper's
 		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the function's
@@ -112,6 +116,7 @@ func ftgo_enter(site *ftgo_Site) uintptr {
 // ftgo_enterHere is the entry hook of a function that carries it in place: a function literal, an init function.
 //
 //go:linkname ftgo_enterHere
+//go:noinline
 func ftgo_enterHere(site *ftgo_Site) uintptr {
 	gp := getg()
 	if gp.ftgoBusy != 0 || gp != gp.m.curg || ftgo_hooks.Enter == nil {
@@ -132,6 +137,8 @@ func ftgo_enterHere(site *ftgo_Site) uintptr {
 }
 
 // ftgo_enterByHand is ftgo_enterHere for ftrace.Enter: one frame more lies between the hook and the function.
+//
+//go:noinline
 func ftgo_enterByHand(site *ftgo_Site) uintptr {
 	gp := getg()
 	if gp.ftgoBusy != 0 || gp != gp.m.curg || ftgo_hooks.Enter == nil {

@@ -1,6 +1,7 @@
 package rewriter
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -202,7 +203,11 @@ func compileRuntime(c *toolexec.Compile) error {
 		return err
 	}
 	hooks := filepath.Join(dir, "ftgo_hooks.go")
-	if err := os.WriteFile(hooks, patched[last].Src, 0o666); err != nil {
+	src := patched[last].Src
+	if slices.ContainsFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, "-pgoprofile") }) {
+		src = bytes.Replace(src, []byte("const ftgo_inlines = false"), []byte("const ftgo_inlines = true"), 1)
+	}
+	if err := os.WriteFile(hooks, src, 0o666); err != nil {
 		return err
 	}
 	out, err := c.Run(append(names, hooks))
