@@ -246,6 +246,11 @@ func ftgo_funcID(f funcInfo) abi.FuncID {
 func ftgo_marked(name string) bool {
 	if i := bytealg.IndexByteString(name, '['); i >= 0 {
 		if len(name) > 0 && name[len(name)-1] == ']' {
+			for j := i; j+7 < len(name); j++ { // pkg.(*T[...]).ftgo_M[...]
+				if s := name[j : j+7]; s == ").ftgo_" || s == "].ftgo_" {
+					return true
+				}
+			}
 			name = name[:i]
 		} else { // pkg.(*T[...]).ftgo_M
 			for i = len(name) - 1; name[i] != ']'; i-- {

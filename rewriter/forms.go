@@ -23,7 +23,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	wrapper := d.Name.Name
 	if d.Recv != nil {
 		var base string
-		base, _, generic = receiver(d)
+		base, _, generic = receiver(d, nil)
 		recv := d.Recv.List[0]
 		recvArg = w.nameParam(f, recv, 0, hook.Prefix+"r")
 		recvParam = hook.Prefix + "r " + f.text(recv.Type)
@@ -185,21 +185,30 @@ func (f *file) finish() []byte {
 	return []byte(b.String())
 }
 
+// tableData is what the table of a package holds.
+type tableData struct {
+	Package             string // its name
+	ABI, N, Kept, Alone int
+	Path, Names         string // Names as a Go string
+}
+
 // table returns the file that declares the masks, sites and names of the package, and registers them. Its only initializer is the
 // first of the first file, so it runs before anything else in the package (Go specification, Package initialization).
 func (w *writer) table() []byte {
-	var b strings.Builder
-	kept, alone := 0, 0
+	t := tableData{Package: w.files[0].tree.Name.Name, ABI: hook.ABI, N: len(w.names), Path: w.path, Names: w.nameList()}
 	for _, fn := range w.funcs {
 		switch fn.Form {
 		case Inlined:
-			kept++
+			t.Kept++
 		case Alone:
-			alone++
+			t.Alone++
 		}
 	}
-	fmt.Fprintf(&b, "package %s\n\nimport _ \"unsafe\"\n\n%s", w.files[0].tree.Name.Name, shapeTypes())
-	n := len(w.names)
+	if w.redeclared() {
+		return w.inferredTable(t)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s\n\nimport _ \"unsafe\"\n\n%s", t.Package, shapeTypes())
 	fmt.Fprintf(&b, `
 var (
 	ftgo_mask  [%d]uint8
@@ -231,7 +240,7 @@ func ftgo_enterHere(*ftgo_Site) uintptr
 
 //go:linkname ftgo_exit runtime.ftgo_exit
 func ftgo_exit(uintptr)
-`, n, n, hook.ABI, n, kept, alone, w.path, w.nameList())
+`, t.N, t.N, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names)
 	return []byte(b.String())
 }
 

@@ -215,7 +215,7 @@ func showFunc(w io.Writer, res *Result, fn Func) error {
 				continue
 			}
 			switch {
-			case funcName(d) == outer:
+			case funcName(d, res.aliases) == outer:
 				wrapper = wrapperOf(d)
 			case wrapper == "" || d.Name.Name != wrapper:
 				continue

@@ -3,6 +3,7 @@ package rewriter
 import (
 	"fmt"
 	"go/token"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -13,11 +14,13 @@ type lineDirective struct {
 	name string // as written; the compiler and package go/scanner make it absolute in different ways
 }
 
-// lineDirectives returns the directives of a file in order. Form: cmd/compile, "Compiler Directives".
-func lineDirectives(f *file) (list []lineDirective, err error) {
+// lineDirectives returns the directives of a file in order, after joining their names with the file's directory if join is set. Form:
+// cmd/compile, "Compiler Directives".
+func lineDirectives(f *file, join bool) (list []lineDirective, err error) {
 	for _, g := range f.tree.Comments {
 		for _, c := range g.List {
 			text := c.Text
+			start := f.off(c.Pos()) + len("//line ")
 			switch {
 			case strings.HasPrefix(text, "//line ") && f.tok.PositionFor(c.Pos(), false).Column == 1:
 				text = text[len("//line "):]
@@ -42,6 +45,13 @@ func lineDirectives(f *file) (list []lineDirective, err error) {
 			raw, _, _ := strings.Cut(string(f.Src[f.off(c.Pos()):]), "\n")
 			if strings.Contains(strings.TrimSuffix(raw, "\r"), "\r") || strings.Contains(name, "*/") {
 				return nil, fmt.Errorf("%s: a line directive names a file that another directive cannot name: %q", f.Name, name)
+			}
+			if join && name != "" && !filepath.IsAbs(name) && filepath.Dir(f.Name) != "." {
+				joined := filepath.Join(filepath.Dir(f.Name), name)
+				if strings.HasPrefix(string(f.Src[start:]), name) {
+					f.edits.replace(start, start+len(name), joined)
+				}
+				name = joined
 			}
 			list = append(list, lineDirective{f.off(c.Pos()), name})
 		}

@@ -22,6 +22,7 @@ const tinyLiteral = 40
 type litScope struct {
 	name    string // what the number is appended to
 	gen     *int   // the number of the last literal
+	initial bool   // outside of functions: initLits has the number
 	inlined bool   // in a function that is left inlined, which takes its literals along
 	alone   bool   // in a function that a directive keeps from being hooked
 }
@@ -43,11 +44,12 @@ func (w *writer) literals(f *file, root ast.Node, scope litScope) {
 		if !ok || c.Node() == root {
 			return true
 		}
-		*scope.gen++
-		name := fmt.Sprintf("%s%d", scope.name, *scope.gen)
-		if scope.gen == &w.globs {
-			name = fmt.Sprintf("glob..func%d", *scope.gen)
+		n := w.initLits[lit]
+		if !scope.initial {
+			*scope.gen++
+			n = *scope.gen
 		}
+		name := fmt.Sprintf("%s%d", scope.name, n)
 		form, reason, cost := w.decideLiteral(lit, literalUse(c, root), name, scope)
 		fn := w.add(f, lit.Pos(), name, form, reason, cost)
 		if form == InPlace {

@@ -29,6 +29,9 @@ type Options struct {
 	Inline int
 	// Notrace reports whether a function, by its full name, is to be left alone. It may be nil.
 	Notrace func(name string) bool
+	// JoinLines makes the names in line directives absolute. To the compilers of Go 1.27 on they are relative to the file's directory, which
+	// is another one after rewriting.
+	JoinLines bool
 	// NoPositions leaves out the comments that keep positions: for people to read.
 	NoPositions bool
 }
@@ -69,6 +72,8 @@ type Result struct {
 	Files []File // the files that changed, under their names
 	Table []byte // a file that must come before all others, nil if nothing is hooked
 	Funcs []Func
+
+	aliases map[string]ast.Expr // the package's
 }
 
 // A Package is what one run of the compiler is given.
@@ -80,6 +85,7 @@ type Package struct {
 // Rewrite hooks the functions of a package. It returns an error if a file does not parse; what the error says is not for users,
 // who should be shown the compiler's own.
 func Rewrite(p Package, opt Options) (*Result, error) {
+	var trees []*ast.File
 	w := &writer{opt: opt, path: p.Path, fset: token.NewFileSet(), wrappers: map[string]bool{}}
 	for _, f := range p.Files {
 		tree, err := parser.ParseFile(w.fset, f.Name, f.Src, parser.ParseComments|parser.SkipObjectResolution)
@@ -90,16 +96,16 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 			return nil, fmt.Errorf("%s: identifiers that begin with %s are ftgo's own", f.Name, hook.Prefix)
 		}
 		fl := &file{File: f, noPositions: opt.NoPositions, tree: tree, tok: w.fset.File(tree.FileStart)}
-		if fl.lines, err = lineDirectives(fl); err != nil {
+		if fl.lines, err = lineDirectives(fl, opt.JoinLines); err != nil {
 			return nil, err
 		}
 		w.files = append(w.files, fl)
-	}
-	if name := w.redeclared(); name != "" {
-		return nil, fmt.Errorf("package %s declares %s itself, which the hooks need", p.Path, name)
+		trees = append(trees, tree)
 	}
 	w.costs = newCosts(w.files)
-	res := &Result{}
+	w.aliases = aliases(trees)
+	w.numberInitializers(trees)
+	res := &Result{aliases: w.aliases}
 	for _, f := range w.files {
 		w.file(f)
 		if f.hooked {
@@ -130,11 +136,12 @@ type writer struct {
 	fset     *token.FileSet
 	files    []*file
 	costs    *costs
+	aliases  map[string]ast.Expr
+	initLits map[*ast.FuncLit]int // numbers of the function literals outside of functions
 	funcs    []Func
 	names    []Func          // of the hooked functions, by number
 	wrappers map[string]bool // names taken by wrappers
 	inits    int             // init functions seen
-	globs    int             // function literals seen outside of functions
 }
 
 // file is a file that is being rewritten.
@@ -153,21 +160,6 @@ type file struct {
 func (f *file) text(n ast.Node) string { return string(f.Src[f.off(n.Pos()):f.off(n.End())]) }
 
 func (f *file) off(p token.Pos) int { return f.tok.Offset(p) }
-
-// redeclared returns the first predeclared name that the table needs and the package declares.
-func (w *writer) redeclared() string {
-	for _, f := range w.files {
-		for _, d := range f.tree.Decls {
-			for _, name := range declared(d) {
-				switch name {
-				case "uint8", "uint32", "uintptr", "string", "bool":
-					return name
-				}
-			}
-		}
-	}
-	return ""
-}
 
 func declared(d ast.Decl) (names []string) {
 	switch d := d.(type) {
@@ -201,7 +193,7 @@ func (w *writer) file(f *file) {
 		case *ast.FuncDecl:
 			w.funcDecl(f, d, directives[d])
 		case *ast.GenDecl:
-			w.literals(f, d, litScope{name: "glob.", gen: &w.globs})
+			w.literals(f, d, litScope{name: "init.func", initial: true})
 		}
 	}
 }
@@ -222,7 +214,7 @@ func (w *writer) add(f *file, pos token.Pos, name string, form Form, reason stri
 
 // funcDecl decides on a declared function, and hooks it.
 func (w *writer) funcDecl(f *file, d *ast.FuncDecl, pragma string) {
-	name := funcName(d)
+	name := funcName(d, w.aliases)
 	if name == "init" && d.Recv == nil {
 		name = fmt.Sprintf("init.%d", w.inits)
 		w.inits++
@@ -236,7 +228,7 @@ func (w *writer) funcDecl(f *file, d *ast.FuncDecl, pragma string) {
 		w.inPlace(f, d.Body, w.number(f, fn))
 	}
 	if d.Body != nil {
-		w.literals(f, d.Body, litScope{name: name + ".func", gen: new(int), inlined: form == Inlined, alone: form == Alone && pragma != ""})
+		w.literals(f, d.Body, litScope{name: name + ".func", gen: new(int), inlined: form == Inlined, alone: form == Alone && (pragma != "" || name == "_")})
 	}
 }
 
@@ -251,7 +243,7 @@ func (w *writer) decide(f *file, d *ast.FuncDecl, name, pragma string) (Form, st
 		if len(d.Recv.List) != 1 || len(d.Recv.List[0].Names) > 1 {
 			return Alone, "it does not compile", -1
 		}
-		if base, _, _ := receiver(d); base == "?" {
+		if base, _, _ := receiver(d, nil); base == "?" {
 			return Alone, "it does not compile", -1
 		}
 	}
@@ -365,7 +357,7 @@ func pragmas(f *ast.File) map[*ast.FuncDecl]string {
 }
 
 // funcName is the name of a declared function as it stands in stack traces, without the package.
-func funcName(d *ast.FuncDecl) string {
+func funcName(d *ast.FuncDecl, aliases map[string]ast.Expr) string {
 	name := d.Name.Name
 	if d.Type.TypeParams != nil {
 		name += "[...]"
@@ -373,7 +365,7 @@ func funcName(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return name
 	}
-	base, ptr, generic := receiver(d)
+	base, ptr, generic := receiver(d, aliases)
 	if generic {
 		base += "[...]"
 	}
@@ -383,10 +375,10 @@ func funcName(d *ast.FuncDecl) string {
 	return base + "." + name
 }
 
-// receiver takes a receiver's type apart.
-func receiver(d *ast.FuncDecl) (base string, ptr, generic bool) {
+// receiver takes a receiver's type apart, and what it is an alias for.
+func receiver(d *ast.FuncDecl, aliases map[string]ast.Expr) (base string, ptr, generic bool) {
 	t := d.Recv.List[0].Type
-	for {
+	for seen := 0; ; {
 		switch x := t.(type) {
 		case *ast.ParenExpr:
 			t = x.X
@@ -400,7 +392,10 @@ func receiver(d *ast.FuncDecl) (base string, ptr, generic bool) {
 			generic = true
 			t = x.X
 		case *ast.Ident:
-			return x.Name, ptr, generic
+			t = aliases[x.Name]
+			if seen++; t == nil || seen > len(aliases) {
+				return x.Name, ptr, generic
+			}
 		default:
 			return "?", ptr, generic
 		}

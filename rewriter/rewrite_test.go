@@ -7,10 +7,13 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/txtar"
 
 	"github.com/ftgo/ftgo/internal/hook"
 )
@@ -78,19 +81,96 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// FuzzRewrite: what parses does so after rewriting too, with the same positions.
+// What type-checks does so after rewriting too, with the table that goes with it.
+func TestTypes(t *testing.T) {
+	for _, name := range []string{"typed", "shadow"} {
+		src, err := os.ReadFile("testdata/" + name + ".go.in")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := typeCheck(string(src)); err != nil {
+			t.Fatal(err)
+		}
+		checkTypes(t, string(src))
+		for _, limit := range []int{InlineKeep, 0, -1} {
+			checkPositions(t, name, string(src), limit)
+		}
+	}
+}
+
+// FuzzRewrite: what parses does so after rewriting too, with the same positions, and what type-checks does so.
 func FuzzRewrite(f *testing.F) {
-	forms, err := os.ReadFile("testdata/forms.go.in")
+	for _, name := range []string{"forms", "typed", "shadow"} {
+		src, err := os.ReadFile("testdata/" + name + ".go.in")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(src))
+		for _, decl := range declarations(f, string(src)) {
+			f.Add("package p\n" + decl)
+		}
+	}
+	script, err := txtar.ParseFile("../cmd/ftgo/testdata/script/every_construct.txtar")
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(string(forms))
+	for _, file := range script.Files {
+		if strings.HasSuffix(file.Name, ".go") {
+			f.Add(string(file.Data))
+		}
+	}
 	f.Add("package p\n//line x:1\nfunc (T) f(_ int) { func() {}() }")
 	f.Fuzz(func(t *testing.T, src string) {
 		if _, err := parser.ParseFile(token.NewFileSet(), "/src/p.go", src, parser.SkipObjectResolution); err == nil {
 			checkPositions(t, "fuzz", src, -1)
+			if typeCheck(src) == nil {
+				checkTypes(t, src)
+			}
 		}
 	})
+}
+
+// declarations returns the text of each declaration, for the fuzzer to put together anew.
+func declarations(tb testing.TB, src string) (list []string) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "", src, parser.SkipObjectResolution)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, d := range f.Decls {
+		list = append(list, src[fset.Position(d.Pos()).Offset:fset.Position(d.End()).Offset])
+	}
+	return list
+}
+
+// typeCheck type-checks a package of the given files, which may import package unsafe alone.
+func typeCheck(srcs ...string) error {
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for i, src := range srcs {
+		f, err := parser.ParseFile(fset, fmt.Sprintf("/src/%d.go", i), src, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+	}
+	conf := types.Config{Importer: noImports{}, GoVersion: "go1.26"}
+	_, err := conf.Check("p", fset, files, nil)
+	return err
+}
+
+func checkTypes(t *testing.T, src string) {
+	t.Helper()
+	for _, limit := range []int{InlineKeep, -1} {
+		res, err := Rewrite(Package{Path: "p", Files: []File{{"/src/p.go", []byte(src)}}}, Options{Inline: limit})
+		if err != nil || len(res.Files) == 0 {
+			continue
+		}
+		out := string(res.Files[0].Src)
+		if err := typeCheck(string(res.Table), out); err != nil {
+			t.Fatalf("-inline=%d: %v\n%s\n%s", limit, err, out, res.Table)
+		}
+	}
 }
 
 func checkPositions(t *testing.T, name, src string, limit int) {
@@ -166,12 +246,10 @@ func TestPrefixInText(t *testing.T) {
 	}
 }
 
-// A package that uses our names, or redeclares what the table needs, is refused rather than broken.
+// A package that uses our names is refused rather than broken.
 func TestRefusals(t *testing.T) {
 	for _, src := range []string{
 		"package p\nvar ftgo_mask int\nfunc f() { f() }",
-		"package p\ntype uint8 int\nfunc f() { f() }",
-		"package p\nfunc string() {}\nfunc f() { f() }",
 		"package p\nfunc f( {}",
 	} {
 		if _, err := Rewrite(Package{Path: "p", Files: []File{{"p.go", []byte(src)}}}, Options{Inline: -1}); err == nil {

@@ -140,6 +140,7 @@ func compile(c *toolexec.Compile, flags Flags) error {
 	if err != nil {
 		return err
 	}
+	opt.JoinLines = !strings.HasPrefix(c.Release, "go1.26")
 	if slices.Contains(c.Flags, "-l") && opt.Inline == InlineKeep {
 		opt.Inline = -1 // nothing is inlined
 	}

@@ -1,0 +1,80 @@
+package rewriter
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// predeclared are the predeclared types that the table of a package names.
+var predeclared = []string{"uint8", "uint32", "uintptr", "string", "bool"}
+
+// redeclared reports whether the package declares one of them itself.
+func (w *writer) redeclared() bool {
+	for _, f := range w.files {
+		for _, d := range f.tree.Decls {
+			for _, name := range declared(d) {
+				for _, p := range predeclared {
+					if name == p {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+var shapeUse = regexp.MustCompile(`\b(ftgo_Site|ftgo_Table)\b`)
+
+// inferredTable is the table of a package that redeclares what the other form names. Nothing in a package escapes its scope but type
+// parameters, so the types are generic, over parameters with the names of the predeclared types, and instantiated with the types
+// of constants. The hooks are variables then, and the table is filled in when the package is initialized. A rune stands for uint32.
+func (w *writer) inferredTable(t tableData) []byte {
+	list := "[" + strings.Join(predeclared, ", ") + "]"
+	params := "[" + strings.Join(predeclared, ", ") + " interface{}]"
+	types := shapeUse.ReplaceAllString(shapeTypes(), "${1}"+list)
+	types = strings.ReplaceAll(types, list+" struct", params+" struct")
+	var b strings.Builder
+	fmt.Fprintf(&b, "//go:build go1.21\n\npackage %s\n\nimport ftgo_unsafe \"unsafe\"\n\n%s", t.Package, types)
+	fmt.Fprintf(&b, `
+var ftgo_mask, ftgo_sites, ftgo_table, ftgo_register, ftgo_take, ftgo_enter, ftgo_enterHere, ftgo_exit = ftgo_infer("0"[0], '0', ftgo_unsafe.Sizeof(0), "", 0 == 0)
+
+var ftgo_registered = ftgo_fill()
+
+func ftgo_infer%[1]s(uint8, uint32, uintptr, string, bool) (
+	mask [%[3]d]uint8,
+	sites [%[3]d]ftgo_Site%[2]s,
+	table ftgo_Table%[2]s,
+	register func(*ftgo_Table%[2]s) bool,
+	take func(*ftgo_Site%[2]s) bool,
+	enter, enterHere func(*ftgo_Site%[2]s) uintptr,
+	exit func(uintptr),
+) {
+`, params, list, t.N)
+	for _, name := range hookNames {
+		fmt.Fprintf(&b, "\t*(*func())(ftgo_unsafe.Pointer(&%[1]s)) = ftgo_%[1]sCode\n", name)
+	}
+	fmt.Fprintf(&b, `	return
+}
+
+func ftgo_fill() struct{} {
+	ftgo_table.ABI = %d
+	ftgo_table.N = %d
+	ftgo_table.Kept = %d
+	ftgo_table.Alone = %d
+	ftgo_table.Masks = &ftgo_mask[0]
+	ftgo_table.Sites = &ftgo_sites[0]
+	ftgo_table.Path = %q
+	ftgo_table.Names = %s
+	ftgo_register(&ftgo_table)
+	return struct{}{}
+}
+`, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names)
+	for _, name := range hookNames {
+		fmt.Fprintf(&b, "\n//go:linkname ftgo_%[1]sCode runtime.ftgo_%[1]s\nfunc ftgo_%[1]sCode()\n", name)
+	}
+	return []byte(b.String())
+}
+
+var hookNames = []string{"register", "take", "enter", "enterHere", "exit"}
