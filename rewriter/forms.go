@@ -23,7 +23,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	wrapper := d.Name.Name
 	if d.Recv != nil {
 		var base string
-		base, _, generic = receiver(d, nil)
+		base, _, generic = receiver(d)
 		recv := d.Recv.List[0]
 		recvArg = w.nameParam(f, recv, 0, hook.Prefix+"r")
 		recvParam = hook.Prefix + "r " + f.text(recv.Type)

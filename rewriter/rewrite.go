@@ -243,7 +243,7 @@ func (w *writer) decide(f *file, d *ast.FuncDecl, name, pragma string) (Form, st
 		if len(d.Recv.List) != 1 || len(d.Recv.List[0].Names) > 1 {
 			return Alone, "it does not compile", -1
 		}
-		if base, _, _ := receiver(d, nil); base == "?" {
+		if base, _, _ := receiver(d); base == "?" {
 			return Alone, "it does not compile", -1
 		}
 	}
@@ -365,7 +365,7 @@ func funcName(d *ast.FuncDecl, aliases map[string]ast.Expr) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return name
 	}
-	base, ptr, generic := receiver(d, aliases)
+	base, ptr, generic := namedType(d.Recv.List[0].Type, aliases)
 	if generic {
 		base += "[...]"
 	}
@@ -375,9 +375,13 @@ func funcName(d *ast.FuncDecl, aliases map[string]ast.Expr) string {
 	return base + "." + name
 }
 
-// receiver takes a receiver's type apart, and what it is an alias for.
-func receiver(d *ast.FuncDecl, aliases map[string]ast.Expr) (base string, ptr, generic bool) {
-	t := d.Recv.List[0].Type
+// receiver takes a receiver's type apart.
+func receiver(d *ast.FuncDecl) (base string, ptr, generic bool) {
+	return namedType(d.Recv.List[0].Type, nil)
+}
+
+// namedType takes the type of a receiver apart, and what it is an alias for.
+func namedType(t ast.Expr, aliases map[string]ast.Expr) (base string, ptr, generic bool) {
 	for seen := 0; ; {
 		switch x := t.(type) {
 		case *ast.ParenExpr:
