@@ -67,9 +67,10 @@ func TestScripts(t *testing.T) {
 			return strings.Contains(string(goroot), "golang.org"+string(filepath.Separator)+"toolchain@"), err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"count":  count,
-			"same":   same,
-			"traced": traced,
+			"count":     count,
+			"debuginfo": debuginfo,
+			"same":      same,
+			"traced":    traced,
 		},
 	})
 }
