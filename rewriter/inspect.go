@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -19,12 +20,9 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// load lists packages with the files that the compiler would be given.
-func load(patterns []string, deps bool) ([]*packages.Package, error) {
-	mode := packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedModule
-	if deps {
-		mode |= packages.NeedImports | packages.NeedDeps
-	}
+// load lists packages with the files that the compiler would be given, and gives opt the facts of what they import.
+func load(patterns []string, deps bool, opt *Options) ([]*packages.Package, error) {
+	const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedModule | packages.NeedImports | packages.NeedDeps
 	pkgs, err := packages.Load(&packages.Config{Mode: mode}, patterns...)
 	if err != nil {
 		return nil, err
@@ -38,16 +36,40 @@ func load(patterns []string, deps bool) ([]*packages.Package, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
+	var all []*packages.Package
+	packages.Visit(pkgs, nil, func(p *packages.Package) {
+		if p.Module != nil { // not the standard library
+			all = append(all, p)
+		}
+	})
+	opt.Facts = factsOf(all, *opt)
 	if deps {
-		var all []*packages.Package
-		packages.Visit(pkgs, nil, func(p *packages.Package) {
-			if p.Module != nil { // not the standard library
-				all = append(all, p)
-			}
-		})
-		pkgs = all
+		return all, nil
 	}
+	slices.SortFunc(pkgs, func(a, b *packages.Package) int { return strings.Compare(a.ID, b.ID) })
 	return pkgs, nil
+}
+
+// factsOf returns the facts of packages, as a build would find them in their export data.
+func factsOf(pkgs []*packages.Package, opt Options) func(path string) string {
+	byPath := map[string]*packages.Package{}
+	for _, p := range pkgs {
+		byPath[p.PkgPath] = p
+	}
+	known := map[string]string{}
+	opt.Facts = func(path string) string {
+		facts, ok := known[path]
+		if p := byPath[path]; !ok && p != nil {
+			if in, err := read(p); err == nil {
+				if res, err := Rewrite(in, opt); err == nil {
+					facts = res.Facts
+				}
+			}
+			known[path] = facts
+		}
+		return facts
+	}
+	return opt.Facts
 }
 
 // read reads a package for Rewrite.
@@ -79,7 +101,7 @@ func PrintFuncs(w io.Writer, patterns []string, deps bool, flags Flags) error {
 	if err != nil {
 		return err
 	}
-	pkgs, err := load(patterns, deps)
+	pkgs, err := load(patterns, deps, &opt)
 	if err != nil {
 		return err
 	}
@@ -152,7 +174,7 @@ func Show(w io.Writer, what string, flags Flags) error {
 
 // rewriteAll rewrites the packages that match a pattern.
 func rewriteAll(pattern string, opt Options) ([]*Result, error) {
-	pkgs, err := load([]string{pattern}, false)
+	pkgs, err := load([]string{pattern}, false, &opt)
 	if err != nil {
 		return nil, err
 	}

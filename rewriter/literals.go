@@ -50,7 +50,7 @@ func (w *writer) literals(f *file, root ast.Node, scope litScope) {
 			n = *scope.gen
 		}
 		name := fmt.Sprintf("%s%d", scope.name, n)
-		form, reason, cost := w.decideLiteral(lit, literalUse(c, root), name, scope)
+		form, reason, cost := w.decideLiteral(f, lit, literalUse(c, root), name, scope)
 		fn := w.add(f, lit.Pos(), name, form, reason, cost)
 		if form == InPlace {
 			w.inPlace(f, lit.Body, w.number(f, fn))
@@ -60,14 +60,14 @@ func (w *writer) literals(f *file, root ast.Node, scope litScope) {
 	}, nil)
 }
 
-func (w *writer) decideLiteral(lit *ast.FuncLit, u use, name string, scope litScope) (Form, string, int) {
+func (w *writer) decideLiteral(f *file, lit *ast.FuncLit, u use, name string, scope litScope) (Form, string, int) {
 	if w.opt.Notrace != nil && w.opt.Notrace(w.path+"."+name) {
 		return Alone, "-notrace", -1
 	}
 	if scope.alone {
 		return Alone, "it is part of a function that is left alone", -1
 	}
-	cost := w.costs.body(lit.Body)
+	cost := w.costs.body(lit, f.imports)
 	if cost < 0 || w.opt.Inline < 0 {
 		return InPlace, "", cost
 	}

@@ -29,6 +29,9 @@ type Options struct {
 	Inline int
 	// Notrace reports whether a function, by its full name, is to be left alone. It may be nil.
 	Notrace func(name string) bool
+	// Facts returns what Result.Facts was for an imported package that is not of the standard library, "" if that is not known. It
+	// may be nil.
+	Facts func(path string) string
 	// JoinLines makes the names in line directives absolute. To the compilers of Go 1.27 on they are relative to the file's directory, which
 	// is another one after rewriting.
 	JoinLines bool
@@ -72,6 +75,7 @@ type Result struct {
 	Files []File // the files that changed, under their names
 	Table []byte // a file that must come before all others, nil if nothing is hooked
 	Funcs []Func
+	Facts string // what the estimate of inlining wants to know where this package is imported
 
 	aliases map[string]ast.Expr // the package's
 }
@@ -102,7 +106,7 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 		w.files = append(w.files, fl)
 		trees = append(trees, tree)
 	}
-	w.costs = newCosts(w.files)
+	w.costs = newCosts(w.files, opt.Facts)
 	w.aliases = aliases(trees)
 	w.numberInitializers(trees)
 	res := &Result{aliases: w.aliases}
@@ -113,6 +117,7 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 		}
 	}
 	res.Funcs = w.funcs
+	res.Facts = w.costs.own()
 	if len(w.names) > 0 {
 		res.Table = w.table()
 	}
@@ -147,12 +152,14 @@ type writer struct {
 // file is a file that is being rewritten.
 type file struct {
 	File
-	tree   *ast.File
-	tok    *token.File
-	edits  edits
-	tail   bytes.Buffer // wrappers, to be appended
-	lines  []lineDirective
-	hooked bool
+	tree  *ast.File
+	tok   *token.File
+	edits edits
+	tail  bytes.Buffer // wrappers, to be appended
+	lines []lineDirective
+
+	imports map[string]string // paths of the imports, by their names in the file
+	hooked  bool
 
 	noPositions bool
 }

@@ -148,8 +148,12 @@ func compile(c *toolexec.Compile, flags Flags) error {
 	if err != nil {
 		return err
 	}
+	opt.Facts = func(path string) string { return c.Between(path, factsStart, factsEnd) }
 	res, err := Rewrite(Package{Path: c.Package, Files: files}, opt)
-	if err != nil || len(res.Files) == 0 {
+	if err == nil && !c.Std && c.Package != "main" {
+		res.addFacts(files[0], c.Import)
+	}
+	if err != nil || res.Table == nil {
 		return toolexec.Exec(append(append([]string{c.Tool}, c.Flags...), c.Files...)) // the compiler says it better
 	}
 	dir, err := c.Dir()

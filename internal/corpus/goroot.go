@@ -45,6 +45,17 @@ func (r *Runner) runFiles(s Suite, c Column, env []string, res *Result) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
+	// A program that calls the compiler itself finds the standard library in a file that the environment names.
+	importcfg := filepath.Join(tmp, "importcfg")
+	list := exec.Command("go", "list", "-export", "-f", "{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}", "std")
+	packages, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", list, err)
+	}
+	if err := os.WriteFile(importcfg, packages, 0o666); err != nil {
+		return err
+	}
+	env = append(env, "STDLIB_IMPORTCFG="+importcfg)
 	var (
 		mu   sync.Mutex
 		wg   sync.WaitGroup
@@ -88,7 +99,7 @@ func runLine(file string) (flags, more, args []string, ok bool) {
 	for line := range strings.Lines(string(src)) { // build constraints may come first
 		line = strings.TrimSpace(line)
 		if words, is := strings.CutPrefix(line, "// run"); is && (words == "" || words[0] == ' ') {
-			args = strings.Fields(words)
+			args = strings.Fields(strings.ReplaceAll(words, `"`, ""))
 			break
 		}
 		if line != "" && !strings.HasPrefix(line, "//go:build ") {

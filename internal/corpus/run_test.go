@@ -118,7 +118,7 @@ func TestRunLine(t *testing.T) {
 		want string
 	}{
 		{"// run\npackage main", "[] 0 [] true"},
-		{"// run -gcflags=-l a b\npackage main", "[-gcflags=-l] 0 [a b] true"},
+		{"// run -gcflags=\"-l\" a b\npackage main", "[-gcflags=-l] 0 [a b] true"},
 		{"// run more.go a", "[] 1 [a] true"},
 		{"//go:build !plan9\n\n// run\n\npackage main", "[] 0 [] true"},
 		{"//go:build plan9\n\n// run\n\npackage main", "[] 0 [] false"},

@@ -10,8 +10,8 @@ import (
 	"flag"
 	"fmt"
 	"go/token"
+	"go/types"
 	"log"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,7 +36,8 @@ type verdict struct {
 func main() {
 	log.SetFlags(0)
 	verbose := flag.Bool("v", false, "print every difference")
-	std := flag.Bool("std", false, "print the costs of the standard library's inlined functions, as rewriter/stdcosts.txt lists them")
+	all := flag.Bool("all", false, "print every function with both costs")
+	std := flag.Bool("std", false, "print what the estimate knows of the standard library, as rewriter/stdfacts.txt lists them")
 	flag.Parse()
 	if *std {
 		if err := printStd(); err != nil {
@@ -52,12 +53,17 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles}, patterns...)
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedModule}, patterns...)
 	if err != nil {
 		log.Fatal(err)
 	}
-	var both, wrong, missed, total int
-	for _, p := range pkgs {
+	// In a build each package knows the facts of those that it imports.
+	known := map[string]string{}
+	results := map[*packages.Package]*rewriter.Result{}
+	packages.Visit(pkgs, nil, func(p *packages.Package) {
+		if p.Module == nil { // of the standard library
+			return
+		}
 		var files []rewriter.File
 		for _, name := range p.CompiledGoFiles {
 			src, err := os.ReadFile(name)
@@ -67,17 +73,32 @@ func main() {
 			files = append(files, rewriter.File{Name: name, Src: src})
 		}
 		if len(files) == 0 {
-			continue
+			return
 		}
-		res, err := rewriter.Rewrite(rewriter.Package{Path: p.PkgPath, Files: files}, rewriter.Options{Inline: rewriter.InlineKeep})
+		res, err := rewriter.Rewrite(rewriter.Package{Path: p.PkgPath, Files: files}, rewriter.Options{
+			Inline: rewriter.InlineKeep,
+			Facts:  func(path string) string { return known[path] },
+		})
 		if err != nil {
 			log.Print(err)
+			return
+		}
+		known[p.PkgPath] = res.Facts
+		results[p] = res
+	})
+	var both, wrong, missed, total int
+	for _, p := range pkgs {
+		res := results[p]
+		if res == nil {
 			continue
 		}
 		for _, f := range res.Funcs {
 			v, ok := compiler[f.File+":"+strconv.Itoa(f.Line)]
 			if !ok || f.Form == rewriter.Alone {
 				continue
+			}
+			if *all {
+				fmt.Printf("%d %s:%d %s: estimate %d, compiler %d\n", f.Cost-v.cost, f.File, f.Line, f.Name, f.Cost, v.cost)
 			}
 			total++
 			mine := f.Form == rewriter.Inlined
@@ -98,30 +119,137 @@ func main() {
 		float64(both)/float64(max(1, both+wrong)), float64(both)/float64(max(1, both+missed)))
 }
 
-// printStd lists the exported functions of the standard library that the compiler inlines, with their costs.
+// printStd lists the facts of the standard library that the estimate uses, see rewriter/facts.go.
 func printStd() error {
 	out, err := exec.Command("go", "build", "-gcflags=-m=2", "std").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	list := map[string][]string{}
+	costs := map[string]map[string]string{}
 	path := ""
 	for _, line := range strings.Split(string(out), "\n") {
 		if rest, ok := strings.CutPrefix(line, "# "); ok {
 			path = rest
+			costs[path] = map[string]string{}
 		}
-		d := decision.FindStringSubmatch(line)
-		if d == nil || d[3] != "can" || !token.IsExported(d[4]) || !token.IsIdentifier(d[4]) || strings.Contains("/"+path+"/", "/internal/") ||
-			strings.HasPrefix(path, "vendor/") || strings.HasPrefix(path, "runtime") {
+		if d := decision.FindStringSubmatch(line); d != nil && d[3] == "can" {
+			costs[path][d[4]] = d[5]
+		}
+	}
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes}, "std")
+	if err != nil {
+		return err
+	}
+	fmt.Println("# Facts of the standard library, see facts.go.")
+	slices.SortFunc(pkgs, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
+	for _, p := range pkgs {
+		if strings.Contains("/"+p.PkgPath+"/", "/internal/") || strings.HasPrefix(p.PkgPath, "vendor/") || p.PkgPath == "unsafe" {
 			continue
 		}
-		list[path] = append(list[path], d[4]+" "+d[5])
-	}
-	for _, p := range slices.Sorted(maps.Keys(list)) {
-		slices.Sort(list[p])
-		fmt.Printf("%s: %s\n", p, strings.Join(list[p], ", "))
+		if list := facts(p.Types, costs[p.PkgPath]); len(list) > 0 {
+			slices.Sort(list)
+			fmt.Printf("%s: %s\n", p.PkgPath, strings.Join(list, " "))
+		}
 	}
 	return nil
+}
+
+// facts lists those of a package; costs are of its inlined functions, under the compiler's names for them.
+func facts(p *types.Package, costs map[string]string) (list []string) {
+	add := func(name string, cost string, sig *types.Signature) {
+		var what []string
+		if cost != "" {
+			what = append(what, cost)
+		}
+		ifaces := ""
+		for i := range sig.Params().Len() {
+			t := sig.Params().At(i).Type()
+			if sig.Variadic() && i == sig.Params().Len()-1 {
+				v := fmt.Sprintf("v%d", i)
+				if s, ok := t.(*types.Slice); ok && types.IsInterface(s.Elem()) {
+					v += "a"
+				}
+				what = append(what, v)
+			} else if i < 10 && types.IsInterface(t) {
+				ifaces += strconv.Itoa(i)
+			}
+		}
+		if ifaces != "" {
+			what = append(what, "p"+ifaces)
+		}
+		if sig.Results().Len() == 1 {
+			what = append(what, result(p, sig.Results().At(0).Type()))
+		}
+		what = slices.DeleteFunc(what, func(s string) bool { return s == "" })
+		if len(what) > 0 {
+			list = append(list, name+"="+strings.Join(what, ","))
+		}
+	}
+	for _, name := range p.Scope().Names() {
+		if !token.IsExported(name) {
+			continue
+		}
+		switch obj := p.Scope().Lookup(name).(type) {
+		case *types.Const:
+			if path := p.Path(); path != "syscall" && !strings.HasPrefix(path, "debug/") { // thousands, of the system's and of file formats
+				list = append(list, name+"=c")
+			}
+		case *types.Var:
+			list = append(list, name+"="+result(p, obj.Type()))
+		case *types.Func:
+			add(name, costs[name], obj.Signature())
+		case *types.TypeName:
+			kind := "t"
+			switch u := obj.Type().Underlying().(type) {
+			case *types.Interface:
+				kind = "i"
+			case *types.Basic:
+				kind = u.Name()
+			}
+			list = append(list, name+"="+kind)
+			named, ok := obj.Type().(*types.Named)
+			if !ok || kind == "i" {
+				continue
+			}
+			for m := range named.Methods() {
+				if !m.Exported() {
+					continue
+				}
+				if _, ptr := m.Signature().Recv().Type().(*types.Pointer); ptr {
+					add(name+".*"+m.Name(), costs["(*"+name+")."+m.Name()], m.Signature())
+				} else {
+					add(name+"."+m.Name(), costs[name+"."+m.Name()], m.Signature())
+				}
+			}
+		}
+	}
+	return list
+}
+
+// result states a type as rewriter/facts.go has it.
+func result(p *types.Package, t types.Type) string {
+	ptr, base := "", t
+	if e, ok := t.(*types.Pointer); ok {
+		ptr, base = "*", e.Elem()
+	}
+	switch base := base.(type) {
+	case *types.Named:
+		if base.Obj().Pkg() == p && base.Obj().Exported() {
+			return "r" + ptr + base.Obj().Name()
+		}
+	case *types.Basic:
+		return "r" + ptr + base.Name()
+	}
+	if _, ok := t.(*types.TypeParam); ok {
+		return ""
+	}
+	if types.IsInterface(t) {
+		if t.String() == "error" || t.String() == "any" {
+			return "r" + t.String()
+		}
+		return "r^"
+	}
+	return "r~"
 }
 
 // decisions runs the compiler and reads what it says about each function. Of several instances of a generic function one is enough.

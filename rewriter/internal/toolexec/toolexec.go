@@ -72,6 +72,8 @@ type Compile struct {
 	Std     bool     // part of the standard library
 	Output  string   // -o
 	Release string   // -goversion
+
+	packages map[string]string // files of imported packages, by path
 }
 
 // ImportPath returns the import path of the package that a tool is run for, without the name of the test binary.

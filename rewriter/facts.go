@@ -1,0 +1,259 @@
+package rewriter
+
+import (
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A fact is what the estimate wants to know of another package's function, method, type or constant. Facts are written as
+//
+//	Name=33       the compiler inlines it, at that cost
+//	Name=33,v1a   …, and it takes a variable number of arguments after 1, to be converted to interfaces
+//	T.*M=5        the same of a method with a pointer receiver
+//	T=t  T=int64  a type that is no interface; its kind where that is a basic one
+//	T=i           an interface
+//	C=c           a constant
+//	F=r*T         the type of a single result, or of a variable: T of the package, a basic one, ~ for any other that is no interface, ^ for
+//	              any other interface
+//	F=p02         parameters 0 and 2 are interfaces
+type fact struct {
+	known    bool
+	cost     int // -1: it is not inlined
+	pointer  bool
+	variadic bool
+	ifaces   bool
+	fixed    int
+	isType   bool
+	iface    bool
+	constant bool
+	basic    string
+	result   string
+	params   string
+}
+
+// call returns what a call costs beyond its nodes.
+func (k fact) call() int {
+	if k.known && k.cost >= 0 {
+		return k.cost
+	}
+	return callCost
+}
+
+// parseFacts reads facts that are separated by blanks.
+func parseFacts(list string) map[string]fact {
+	m := map[string]fact{}
+	for word := range strings.FieldsSeq(list) {
+		name, what, _ := strings.Cut(word, "=")
+		k := fact{known: true, cost: -1}
+		if t, method, ok := strings.Cut(name, ".*"); ok {
+			k.pointer = true
+			name = t + "." + method
+		}
+		for part := range strings.SplitSeq(what, ",") {
+			switch {
+			case part == "":
+			case part == "t":
+				k.isType = true
+			case part == "i":
+				k.isType, k.iface = true, true
+			case part == "c":
+				k.constant = true
+			case part[0] == 'r' && !basicTypes[part]:
+				k.result = part[1:]
+			case part[0] == 'p':
+				k.params = part[1:]
+			case basicTypes[part]:
+				k.isType, k.basic = true, part
+			case strings.HasPrefix(part, "v"):
+				k.variadic = true
+				part, k.ifaces = strings.CutSuffix(part[1:], "a")
+				k.fixed, _ = strconv.Atoi(part)
+			default:
+				if n, err := strconv.Atoi(part); err == nil {
+					k.cost = n
+				}
+			}
+		}
+		m[name] = k
+	}
+	return m
+}
+
+// known returns the fact of a name, Name or Type.Method, in a package.
+func (c *costs) known(path, name string) fact {
+	m, ok := c.facts[path]
+	if !ok {
+		list := stdFacts(path)
+		if list == "" && c.extern != nil {
+			list = c.extern(path)
+		}
+		m = parseFacts(list)
+		c.facts[path] = m
+	}
+	return m[name]
+}
+
+// stdFacts returns the facts of a package of the standard library.
+func stdFacts(path string) string {
+	_, rest, _ := strings.Cut(stdFactList, "\n"+path+": ")
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
+}
+
+// The list is the compiler's own: go run ./internal/estimate -std > rewriter/stdfacts.txt.
+//
+//go:embed stdfacts.txt
+var stdFactList string
+
+// The marks around a package's facts. They are the value of an exported constant, which is how they come into the export data that
+// the compiler has of each import: the build cache keeps them as it keeps all else, and no binary holds them.
+const (
+	factsStart = "ftgo:facts "
+	factsEnd   = " ftgo:end"
+)
+
+// addFacts puts a package's facts into its table, under a name that a dot import of two packages does not bring together.
+func (r *Result) addFacts(first File, path string) {
+	if r.Facts == "" {
+		return
+	}
+	if r.Table == nil {
+		f, err := parser.ParseFile(token.NewFileSet(), first.Name, first.Src, parser.PackageClauseOnly)
+		if err != nil {
+			return
+		}
+		r.Table = []byte("package " + f.Name.Name + "\n")
+	}
+	h := fnv.New64a()
+	h.Write([]byte(path))
+	r.Table = fmt.Appendf(r.Table, "\nconst Ftgo_%016x = %q\n", h.Sum64(), factsStart+r.Facts+factsEnd)
+}
+
+// resultType returns the type of a result or a variable of a package, as its fact has it.
+func resultType(path string, k fact) typ {
+	name, ptr := strings.CutPrefix(k.result, "*")
+	var t typ
+	switch {
+	case name == "":
+		return typ{}
+	case name == "~":
+		t = typ{&ast.StructType{Fields: &ast.FieldList{}}, nil}
+	case name == "^":
+		t = typ{&ast.InterfaceType{Methods: &ast.FieldList{List: []*ast.Field{{Type: ast.NewIdent("any")}}}}, nil}
+	case basicTypes[name]:
+		t = basic(name)
+	default:
+		t = typ{&ast.SelectorExpr{X: ast.NewIdent("p"), Sel: ast.NewIdent(name)}, map[string]string{"p": path}}
+	}
+	if ptr {
+		t.expr = &ast.StarExpr{X: t.expr}
+	}
+	return t
+}
+
+// own returns the facts of the package itself, for those that import it.
+func (c *costs) own() string {
+	var list []string
+	add := func(name string, what ...string) {
+		what = slices.DeleteFunc(what, func(s string) bool { return s == "" })
+		if len(what) > 0 {
+			list = append(list, name+"="+strings.Join(what, ","))
+		}
+	}
+	for name, d := range c.funcs {
+		if ast.IsExported(name) {
+			add(name, c.funcFacts(d)...)
+		}
+	}
+	for name, t := range c.types {
+		if !ast.IsExported(name) {
+			continue
+		}
+		what := "t"
+		u := c.under(typ{t.spec.Name, t.imports})
+		if c.isInterface(u) {
+			what = "i"
+		} else if id, ok := u.expr.(*ast.Ident); ok && basicTypes[id.Name] {
+			what = id.Name
+		}
+		add(name, what)
+		for m, d := range t.methods {
+			if !ast.IsExported(m) {
+				continue
+			}
+			if _, ptr, _ := receiver(d); ptr {
+				m = "*" + m
+			}
+			add(name+"."+m, c.funcFacts(d)...)
+		}
+	}
+	for name := range c.consts {
+		if ast.IsExported(name) {
+			add(name, "c")
+		}
+	}
+	for name, d := range c.vars {
+		if ast.IsExported(name) {
+			add(name, c.resultFact(c.varType(d)))
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+// funcFacts states the facts of a function.
+func (c *costs) funcFacts(d *ast.FuncDecl) (what []string) {
+	if cost := c.decl(d); cost >= 0 && cost <= InlineKeep {
+		what = append(what, strconv.Itoa(cost))
+	}
+	params, ifaces := fieldTypes(d.Type.Params, c.imports[d]), ""
+	for i, p := range params {
+		if dots, ok := p.expr.(*ast.Ellipsis); ok {
+			v := fmt.Sprintf("v%d", i)
+			if c.isInterface(typ{dots.Elt, p.imports}) {
+				v += "a"
+			}
+			what = append(what, v)
+		} else if i < 10 && c.isInterface(p) {
+			ifaces += strconv.Itoa(i)
+		}
+	}
+	if ifaces != "" {
+		what = append(what, "p"+ifaces)
+	}
+	if results := c.resultTypes(d); len(results) == 1 {
+		what = append(what, c.resultFact(results[0]))
+	}
+	return what
+}
+
+// resultFact states the type of a result or a variable.
+func (c *costs) resultFact(t typ) string {
+	if !t.known() {
+		return ""
+	}
+	ptr := ""
+	base, is := deref(t)
+	if is {
+		ptr = "*"
+	}
+	if id, ok := unparen(base.expr).(*ast.Ident); ok {
+		if d := c.types[id.Name]; d != nil && ast.IsExported(id.Name) || d == nil && basicTypes[id.Name] {
+			return "r" + ptr + id.Name
+		}
+	}
+	switch {
+	case c.isInterface(t):
+		return "r^"
+	case c.concrete(t):
+		return "r~"
+	}
+	return ""
+}
