@@ -27,7 +27,9 @@ func (w *writer) numberInitializers(trees []*ast.File) {
 		}
 	}
 	if len(inits) > 1 {
-		inits = append(w.initOrder(trees), inits...)
+		if reached, later := reach(trees, inits); later {
+			inits = append(w.initOrder(trees, reached), inits...)
+		}
 	}
 	w.initLits = map[*ast.FuncLit]int{}
 	for _, e := range inits {
@@ -39,12 +41,76 @@ func (w *writer) numberInitializers(trees []*ast.File) {
 	}
 }
 
+// reach follows names from initializers: it returns the functions that they may call, and whether one of them may have to wait for a
+// variable that is initialized further down. Types are not looked at, so a name stands for everything that bears it.
+func reach(trees []*ast.File, inits []ast.Expr) (reached map[*ast.FuncDecl]bool, later bool) {
+	funcs := map[string][]*ast.FuncDecl{} // methods too
+	vars := map[string]ast.Expr{}         // their initializers
+	for _, f := range trees {
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				funcs[d.Name.Name] = append(funcs[d.Name.Name], d)
+			case *ast.GenDecl:
+				if d.Tok != token.VAR {
+					continue
+				}
+				for _, s := range d.Specs {
+					s := s.(*ast.ValueSpec)
+					for i, id := range s.Names {
+						if len(s.Values) > 0 {
+							vars[id.Name] = s.Values[min(i, len(s.Values)-1)]
+						}
+					}
+				}
+			}
+		}
+	}
+	reached = map[*ast.FuncDecl]bool{}
+	for _, init := range inits {
+		seen := map[string]bool{}
+		var follow func(n ast.Node)
+		follow = func(n ast.Node) {
+			ast.Inspect(n, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				if !ok || seen[id.Name] {
+					return true
+				}
+				seen[id.Name] = true
+				for _, fn := range funcs[id.Name] {
+					reached[fn] = true
+					if fn.Body != nil {
+						follow(fn.Body)
+					}
+				}
+				if e := vars[id.Name]; e != nil {
+					later = later || e.Pos() > init.End()
+					follow(e)
+				}
+				return true
+			})
+		}
+		follow(init)
+	}
+	return reached, later
+}
+
 // initOrder returns the initializers of the package's variables in the order in which they run. Imported packages are not looked at: nothing in
-// them depends on this one.
-func (w *writer) initOrder(trees []*ast.File) (order []ast.Expr) {
+// them depends on this one. Nor are functions that no initializer reaches.
+func (w *writer) initOrder(trees []*ast.File, reached map[*ast.FuncDecl]bool) (order []ast.Expr) {
+	files := make([]*ast.File, len(trees))
+	for i, f := range trees {
+		files[i] = &ast.File{Package: f.Package, Name: f.Name, FileStart: f.FileStart, FileEnd: f.FileEnd, Imports: f.Imports, GoVersion: f.GoVersion}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && !reached[fn] {
+				d = &ast.FuncDecl{Recv: fn.Recv, Name: fn.Name, Type: fn.Type}
+			}
+			files[i].Decls = append(files[i].Decls, d)
+		}
+	}
 	info := &types.Info{}
 	conf := types.Config{Importer: noImports{}, Error: func(error) {}, FakeImportC: true}
-	conf.Check(w.path, w.fset, trees, info)
+	conf.Check(w.path, w.fset, files, info)
 	for _, init := range info.InitOrder {
 		order = append(order, init.Rhs)
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,6 +149,7 @@ func compile(c *toolexec.Compile, flags Flags) error {
 	if err != nil {
 		return err
 	}
+	debug.SetGCPercent(400) // a short life
 	opt.Facts = func(path string) string { return c.Between(path, factsStart, factsEnd) }
 	res, err := Rewrite(Package{Path: c.Package, Files: files}, opt)
 	if err == nil && !c.Std && c.Package != "main" {
