@@ -121,8 +121,11 @@ func parseGo(name string, args []string, flags Flags) (*goCommand, error) {
 	return c, nil
 }
 
-// forC reports whether the build makes libraries for C programs.
+// forC reports whether the build makes libraries for C programs. WebAssembly's c-shared is for others.
 func (c *goCommand) forC() bool {
+	if c.env("CGO_ENABLED") != "1" {
+		return false
+	}
 	given := append(strings.Fields(c.env("GOFLAGS")), c.listFlags...)
 	for i, f := range given {
 		switch mode, _ := strings.CutPrefix(strings.TrimLeft(f, "-"), "buildmode="); mode {
