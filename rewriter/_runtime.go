@@ -3,8 +3,8 @@ package runtime
 // This file is added to package runtime when ftgo compiles it. The declarations of internal/hook come with it, under the names
 // ftgo_Site, ftgo_Table, ftgo_Hooks, ftgo_Runtime and ftgo_ABI. Patches elsewhere in the package, each made by shape, call
 // ftgo_funcID, ftgo_elide and ftgo_recoverID, put the fields ftgo, ftgoNote and ftgoBusy into g, and rename gdestroy,
-// runExitHooks and preprintpanics to names that begin with std_ (not with ftgo_: that would hide them from stack traces, and from
-// the count of frames by which gorecover tells who may recover).
+// runExitHooks, preprintpanics and fpTracebackPartialExpand to names that begin with std_ (not with ftgo_: that would hide them
+// from stack traces, and from the count of frames by which gorecover tells who may recover).
 
 import (
 	"internal/abi"
@@ -280,4 +280,35 @@ func ftgo_recoverID(id abi.FuncID, callee *abi.FuncID) abi.FuncID {
 		return abi.FuncIDWrapper
 	}
 	return id
+}
+
+// fpTracebackPartialExpand leaves our frames out of the stacks of block and mutex profiles: what it returns is not looked through for
+// wrappers again.
+func fpTracebackPartialExpand(skip int, fp unsafe.Pointer, pcBuf []uintptr) int {
+	pcs := pcBuf[:std_fpTracebackPartialExpand(skip, fp, pcBuf)]
+	n := 0
+	callee := abi.FuncIDNormal
+	for _, pc := range pcs {
+		if fi := findfunc(pc - 1); fi.valid() {
+			u, uf := newInlineUnwinder(fi, pc-1)
+			for uf.valid() {
+				id := u.srcFunc(uf).funcID
+				if id != ftgo_wrapper && callee != ftgo_wrapper {
+					break
+				}
+				callee = id
+				uf = u.next(uf)
+			}
+			if !uf.valid() {
+				continue
+			}
+			pc = uf.pc + 1
+			for ; uf.valid(); uf = u.next(uf) {
+				callee = u.srcFunc(uf).funcID
+			}
+		}
+		pcs[n] = pc
+		n++
+	}
+	return n
 }

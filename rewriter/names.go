@@ -110,7 +110,10 @@ func (w *writer) initOrder(trees []*ast.File, reached map[*ast.FuncDecl]bool) (o
 	}
 	info := &types.Info{}
 	conf := types.Config{Importer: noImports{}, Error: func(error) {}, FakeImportC: true}
-	conf.Check(w.path, w.fset, files, info)
+	func() {
+		defer func() { recover() }() // on code that does not compile, package types has faults of its own
+		conf.Check(w.path, w.fset, files, info)
+	}()
 	for _, init := range info.InitOrder {
 		order = append(order, init.Rhs)
 	}

@@ -43,6 +43,7 @@ var anchors = []anchor{
 	{"the test for wrappers in func runtime_expandFinalInlineFrame", "elideWrapperCalling(", elide("runtime_expandFinalInlineFrame"), 1},
 	{"the test for wrappers in func fpunwindExpand", "elideWrapperCalling(", elide("fpunwindExpand"), 1},
 	{"the test for wrappers in func fpTracebackPartialExpand", "elideWrapperCalling(", elide("fpTracebackPartialExpand"), 1},
+	{"func fpTracebackPartialExpand, which takes the stacks of block and mutex profiles", "func fpTracebackPartialExpand(", rename("fpTracebackPartialExpand"), 1},
 }
 
 // PatchRuntime patches the files of the standard library's package runtime, and returns those that changed together with one
