@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ any function at any moment.
 	for _, name := range []string{"build", "install", "run", "test"} {
 		root.AddCommand(goCommand(name, &status))
 	}
-	root.AddCommand(liveCommand(&status), funcsCommand(), showCommand())
+	root.AddCommand(liveCommand(&status), benchCommand(), funcsCommand(), showCommand())
 	root.SetArgs(goStyle(args))
 	if err := root.Execute(); err != nil {
 		return fail(err)
@@ -59,17 +60,30 @@ func fail(err error) int {
 	return 2
 }
 
-// goStyle lets the build's flags be written as the go command's are, with one dash.
+// goFlags are the flags that may be written as the go command's are, with one dash, and whether they take a value.
+var goFlags = map[string]bool{
+	"inline": true, "pkg": true, "notrace": true, "tags": true, "count": true, "bench": true, "benchtime": true, "cpu": true,
+	"race": false, "deps": false, "std": false, "instructions": false,
+}
+
+// goStyle gives those flags the second dash that cobra wants. What follows the target of live is the program's own.
 func goStyle(args []string) []string {
-	out := append([]string(nil), args...)
-	for i, a := range out {
-		if i > 0 && out[0] != "live" && out[0] != "funcs" && out[0] != "show" || a == "--" {
+	if len(args) == 0 || !slices.Contains([]string{"live", "bench", "funcs", "show"}, args[0]) {
+		return args
+	}
+	out := slices.Clone(args)
+	for i := 1; i < len(out); i++ {
+		a := out[i]
+		if a == "--" || args[0] == "live" && !strings.HasPrefix(a, "-") {
 			break
 		}
-		for _, name := range []string{"inline", "pkg", "notrace", "tags", "race", "deps", "std"} {
-			if a == "-"+name || strings.HasPrefix(a, "-"+name+"=") {
-				out[i] = "-" + a
-			}
+		name, _, has := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		value, known := goFlags[name]
+		if known && !strings.HasPrefix(a, "--") {
+			out[i] = "-" + a
+		}
+		if !has && (value || !known && len(a) == 2 || name == "max-stack") {
+			i++ // its value
 		}
 	}
 	return out

@@ -13,7 +13,11 @@ type Suite struct {
 	Name   string
 	Module string   // path@version; "std" for packages of the standard library, "goroot" for files of GOROOT/test
 	Args   []string // of go test: packages, -skip, -short; for GOROOT/test: globs of files
+	Bench  []Bench  // benchmarks that a quiet machine repeats to a few percent
 }
+
+// A Bench is a package and a regular expression of its benchmarks.
+type Bench struct{ Package, Regexp string }
 
 // A Column is a way to build and run a suite.
 type Column struct {

@@ -2,6 +2,9 @@
 // ones pass, and what the hooks cost to build.
 //
 //	go run ./internal/corpus/cmd [-short] [-resume] [-nocost] [modules | std | goroot | NAME | PATH@VERSION ...]
+//	go run ./internal/corpus/cmd -bench [-instructions] [-count N] [modules | NAME ...]
+//
+// -bench runs the modules' benchmarks in place of their tests, with no tracer on.
 //
 // What was found is kept in the user's cache directory after each run of a suite: -resume goes on from there, with the same ftgo.
 package main
@@ -15,8 +18,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/ftgo/ftgo/internal/bench"
 	"github.com/ftgo/ftgo/internal/corpus"
 )
 
@@ -35,6 +40,9 @@ func main() {
 	resume := flag.Bool("resume", false, "go on where the last run stopped")
 	nocost := flag.Bool("nocost", false, "do not build from scratch to see what it costs")
 	timeout := flag.Duration("timeout", 30*time.Minute, "of each test binary")
+	benchmarks := flag.Bool("bench", false, "run the modules' benchmarks instead")
+	instructions := flag.Bool("instructions", false, "with -bench: count instructions instead of time")
+	count := flag.Int("count", 6, "with -bench: rounds")
 	flag.Parse()
 	var suites []corpus.Suite
 	names := flag.Args()
@@ -50,6 +58,12 @@ func main() {
 			log.Fatal(err)
 		}
 		suites = append(suites, list...)
+	}
+	if *benchmarks {
+		if err := runBenchmarks(suites, bench.Options{Instructions: *instructions, Count: *count}); err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
 	bad, err := run(suites, *resume, !*short && !*nocost, *timeout)
 	if err != nil {
@@ -80,9 +94,9 @@ func run(suites []corpus.Suite, resume, cost bool, timeout time.Duration) (bad i
 		return 0, err
 	}
 	defer os.RemoveAll(tmp)
-	r := corpus.Runner{Ftgo: filepath.Join(tmp, "ftgo"), Timeout: timeout.String()}
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", r.Ftgo, "github.com/ftgo/ftgo/cmd/ftgo").CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("%w: %s", err, out)
+	r := corpus.Runner{Timeout: timeout.String()}
+	if r.Ftgo, err = buildFtgo(tmp); err != nil {
+		return 0, err
 	}
 	build, err := version(r.Ftgo)
 	if err != nil {
@@ -139,6 +153,55 @@ func runSuite(r *corpus.Runner, store *corpus.Store, t *corpus.Table, s corpus.S
 			plain = res
 		}
 		t.Row(s, c, plain, res, costs)
+	}
+	return nil
+}
+
+// buildFtgo builds the ftgo command.
+func buildFtgo(dir string) (string, error) {
+	name := filepath.Join(dir, "ftgo")
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", name, "github.com/ftgo/ftgo/cmd/ftgo").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return name, nil
+}
+
+// runBenchmarks prints a table for each package, and what comes out of all.
+func runBenchmarks(suites []corpus.Suite, o bench.Options) error {
+	tmp, err := os.MkdirTemp("", "ftgo")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if o.Ftgo, err = buildFtgo(tmp); err != nil {
+		return err
+	}
+	if err := os.Setenv("GOWORK", "off"); err != nil {
+		return err
+	}
+	o.Inline, o.Benchtime, o.Out, o.Progress = []string{"keep", "20", "hook"}, "200ms", os.Stdout, os.Stderr
+	all := map[string][]float64{}
+	for _, s := range suites {
+		for _, b := range s.Bench {
+			if o.Dir, err = corpus.Fetch(s.Module); err != nil {
+				return err
+			}
+			o.Packages, o.Bench = []string{b.Package}, b.Regexp
+			ratios, err := bench.Run(o)
+			if err != nil {
+				fmt.Printf("%s: %v\n", s.Name, err)
+				continue
+			}
+			for name, list := range ratios {
+				all[name] = append(all[name], list...)
+			}
+		}
+	}
+	fmt.Println("all benchmarks: geometric mean, and the worst")
+	for _, inline := range o.Inline {
+		if list := all["off, "+inline]; len(list) > 0 {
+			fmt.Printf("  -inline=%-5s %.3f  %.3f  (%d)\n", inline, bench.Geomean(list), slices.Max(list), len(list))
+		}
 	}
 	return nil
 }

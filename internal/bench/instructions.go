@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// counter is a program that counts the instructions of another one.
+type counter struct {
+	name string
+	args []string
+	read *regexp.Regexp // the count, in what it prints
+	slow int            // how many times slower a program runs under it
+}
+
+var (
+	perf      = counter{"perf", []string{"stat", "-x,", "-e", "instructions:u"}, regexp.MustCompile(`(?m)^(\d+),,instructions:u`), 1}
+	callgrind = counter{"valgrind", []string{"--tool=callgrind", "--callgrind-out-file=/dev/null"}, regexp.MustCompile(`(?m)^==\d+== Collected : (\d+)`), 50}
+)
+
+// findCounter returns perf where the machine has the counter, otherwise valgrind.
+func findCounter() (counter, error) {
+	for _, c := range []counter{perf, callgrind} {
+		if n, err := c.count("", nil, "true"); err == nil && n > 0 {
+			return c, nil
+		}
+	}
+	return counter{}, errors.New("-instructions needs \"perf stat\" on a machine that counts instructions, or valgrind; neither works here")
+}
+
+// count runs a program, and returns the instructions that it took.
+func (c counter) count(dir string, env []string, program ...string) (float64, error) {
+	cmd := exec.Command(c.name, append(append([]string{}, c.args...), program...)...)
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("%s %s: %w\n%s", c.name, strings.Join(program, " "), err, out)
+	}
+	m := c.read.FindSubmatch(out)
+	if m == nil {
+		return 0, fmt.Errorf("%s printed no count of instructions:\n%s", c.name, out)
+	}
+	return strconv.ParseFloat(string(m[1]), 64)
+}
+
+// instructions measures instructions per operation: of two runs with different numbers of iterations, what lies between them.
+func (o *Options) instructions(targets []*target) (*table, error) {
+	c, err := findCounter()
+	if err != nil {
+		return nil, err
+	}
+	t := newTable("instructions/op", o.variants())
+	t.counter = c.name
+	for _, tg := range targets {
+		out, err := o.command(tg.dir, nil, tg.bin+"plain", o.args(o.Bench, o.Benchtime)...)
+		if err != nil {
+			return nil, err
+		}
+		found := results(out)
+		for _, name := range sortedKeys(found) {
+			// As many iterations as take 50 ms when nothing counts, or a second under valgrind.
+			few := max(1, int(0.05/float64(c.slow)*2/found[name].sec))
+			many := 3*few + 10
+			for range o.Count {
+				for _, v := range o.variants() {
+					o.progress("%s %s (%s)", tg.path, name, v.name)
+					var n [2]float64
+					for i, iterations := range []int{few, many} {
+						// A signal for preemption would be counted or not, and callgrind does not survive many.
+						env := append(v.env(), "GODEBUG=asyncpreemptoff=1")
+						n[i], err = c.count(tg.dir, env, append([]string{tg.bin + v.binary}, o.args(exact(name), fmt.Sprintf("%dx", iterations))...)...)
+						if err != nil {
+							return nil, err
+						}
+					}
+					t.add(tg.path, name, v.name, (n[1]-n[0])/float64(many-few))
+				}
+			}
+		}
+	}
+	return t, nil
+}
