@@ -13,7 +13,7 @@ type costs struct {
 	funcs   map[string]*ast.FuncDecl // functions of the package
 	types   map[string]*typeDecl
 	vars    map[string]*varDecl
-	consts  map[string]bool
+	consts  map[string]string        // its value if that is written as true or false
 	methods map[string]*ast.FuncDecl // methods whose name only one type has; nil for the other names
 	imports map[*ast.FuncDecl]map[string]string
 	memo    map[*ast.FuncDecl]int
@@ -31,7 +31,7 @@ const (
 
 func newCosts(files []*file, extern func(path string) string) *costs {
 	c := &costs{
-		funcs: map[string]*ast.FuncDecl{}, types: map[string]*typeDecl{}, vars: map[string]*varDecl{}, consts: map[string]bool{},
+		funcs: map[string]*ast.FuncDecl{}, types: map[string]*typeDecl{}, vars: map[string]*varDecl{}, consts: map[string]string{},
 		methods: map[string]*ast.FuncDecl{}, imports: map[*ast.FuncDecl]map[string]string{}, memo: map[*ast.FuncDecl]int{},
 		busy: map[*ast.FuncDecl]bool{}, extern: extern, facts: map[string]map[string]fact{},
 	}
@@ -56,7 +56,7 @@ func newCosts(files []*file, extern func(path string) string) *costs {
 					case *ast.ValueSpec:
 						for i, id := range s.Names {
 							if d.Tok == token.CONST {
-								c.consts[id.Name] = true
+								c.consts[id.Name] = truth(s, i)
 							} else {
 								c.vars[id.Name] = &varDecl{spec: s, index: i, imports: imports}
 							}
@@ -78,6 +78,16 @@ func newCosts(files []*file, extern func(path string) string) *costs {
 		}
 	}
 	return c
+}
+
+// truth returns the value of a constant that is declared as true or false.
+func truth(s *ast.ValueSpec, i int) string {
+	if i < len(s.Values) {
+		if id, ok := s.Values[i].(*ast.Ident); ok && (id.Name == "true" || id.Name == "false") {
+			return id.Name
+		}
+	}
+	return ""
 }
 
 // decl returns the cost of a declared function, -1 if it cannot be inlined at any.
@@ -180,8 +190,12 @@ func (v *costVisitor) stmt(s ast.Stmt) {
 		v.expr(s.X)
 	case *ast.IfStmt:
 		v.stmt(s.Init)
-		if id, ok := s.Cond.(*ast.Ident); ok && id.Name == "false" {
+		switch v.condition(s.Cond) { // what a constant excludes costs nothing, and nor does the condition
+		case "false":
 			v.stmt(s.Else)
+			return
+		case "true":
+			v.stmt(s.Body)
 			return
 		}
 		v.sum++
@@ -274,6 +288,41 @@ func (v *costVisitor) stmt(s ast.Stmt) {
 	case *ast.GoStmt, *ast.DeferStmt:
 		v.sum += hairy
 	}
+}
+
+// condition returns "true" or "false" for a condition that is known to be so, otherwise "".
+func (v *costVisitor) condition(e ast.Expr) string {
+	switch e := unparen(e).(type) {
+	case *ast.Ident:
+		if _, local := v.locals[e.Name]; local {
+			return ""
+		}
+		if value, ok := v.c.consts[e.Name]; ok {
+			return value
+		}
+		if e.Name == "true" || e.Name == "false" {
+			return e.Name
+		}
+	case *ast.SelectorExpr:
+		if id, ok := e.X.(*ast.Ident); ok && v.isPackage(id) {
+			return v.c.known(v.imports[id.Name], e.Sel.Name).value
+		}
+	case *ast.UnaryExpr:
+		if e.Op == token.NOT {
+			return map[string]string{"true": "false", "false": "true"}[v.condition(e.X)]
+		}
+	case *ast.BinaryExpr:
+		x, y := v.condition(e.X), v.condition(e.Y)
+		switch {
+		case e.Op == token.LAND && (x == "false" || y == "false" && x == "true"):
+			return "false"
+		case e.Op == token.LOR && (x == "true" || y == "true" && x == "false"):
+			return "true"
+		case (e.Op == token.LAND || e.Op == token.LOR) && x != "" && y != "":
+			return x
+		}
+	}
+	return ""
 }
 
 func (v *costVisitor) assign(s *ast.AssignStmt) {
@@ -642,7 +691,8 @@ func (v *costVisitor) constant(e ast.Expr) bool {
 		return true
 	case *ast.Ident:
 		_, local := v.locals[e.Name]
-		return !local && (v.c.consts[e.Name] || e.Name == "true" || e.Name == "false")
+		_, is := v.c.consts[e.Name]
+		return !local && (is || e.Name == "true" || e.Name == "false")
 	case *ast.ParenExpr:
 		return v.constant(e.X)
 	case *ast.UnaryExpr:

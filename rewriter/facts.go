@@ -19,7 +19,7 @@ import (
 //	T.*M=5        the same of a method with a pointer receiver
 //	T=t  T=int64  a type that is no interface; its kind where that is a basic one
 //	T=i           an interface
-//	C=c           a constant
+//	C=c  C=cfalse a constant; its value if that is a truth value
 //	F=r*T         the type of a single result, or of a variable: T of the package, a basic one, ~ for any other that is no interface, ^ for
 //	              any other interface
 //	F=p02         parameters 0 and 2 are interfaces
@@ -33,6 +33,7 @@ type fact struct {
 	isType   bool
 	iface    bool
 	constant bool
+	value    string
 	basic    string
 	result   string
 	params   string
@@ -63,8 +64,8 @@ func parseFacts(list string) map[string]fact {
 				k.isType = true
 			case part == "i":
 				k.isType, k.iface = true, true
-			case part == "c":
-				k.constant = true
+			case part == "c", part == "ctrue", part == "cfalse":
+				k.constant, k.value = true, part[1:]
 			case part[0] == 'r' && !basicTypes[part]:
 				k.result = part[1:]
 			case part[0] == 'p':
@@ -194,9 +195,9 @@ func (c *costs) own() string {
 			add(name+"."+m, c.funcFacts(d)...)
 		}
 	}
-	for name := range c.consts {
+	for name, value := range c.consts {
 		if ast.IsExported(name) {
-			add(name, "c")
+			add(name, "c"+value)
 		}
 	}
 	for name, d := range c.vars {

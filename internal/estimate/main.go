@@ -9,6 +9,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"log"
@@ -61,7 +62,7 @@ func main() {
 	known := map[string]string{}
 	results := map[*packages.Package]*rewriter.Result{}
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
-		if p.Module == nil { // of the standard library
+		if p.Module == nil && !slices.Contains(pkgs, p) { // of the standard library, whose facts the rewriter has
 			return
 		}
 		var files []rewriter.File
@@ -143,7 +144,7 @@ func printStd() error {
 	fmt.Println("# Facts of the standard library, see facts.go.")
 	slices.SortFunc(pkgs, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
 	for _, p := range pkgs {
-		if strings.Contains("/"+p.PkgPath+"/", "/internal/") || strings.HasPrefix(p.PkgPath, "vendor/") || p.PkgPath == "unsafe" {
+		if strings.HasPrefix(p.PkgPath, "vendor/") || p.PkgPath == "unsafe" {
 			continue
 		}
 		if list := facts(p.Types, costs[p.PkgPath]); len(list) > 0 {
@@ -191,8 +192,10 @@ func facts(p *types.Package, costs map[string]string) (list []string) {
 		}
 		switch obj := p.Scope().Lookup(name).(type) {
 		case *types.Const:
-			if path := p.Path(); path != "syscall" && !strings.HasPrefix(path, "debug/") { // thousands, of the system's and of file formats
-				list = append(list, name+"=c")
+			if obj.Val().Kind() == constant.Bool {
+				list = append(list, name+"=c"+obj.Val().String())
+			} else if path := p.Path(); path != "syscall" && !strings.HasPrefix(path, "debug/") && !strings.Contains(path, "internal/") {
+				list = append(list, name+"=c") // the others have thousands, of the system's and of file formats
 			}
 		case *types.Var:
 			list = append(list, name+"="+result(p, obj.Type()))
