@@ -113,6 +113,48 @@ func ftgo_enter(site *ftgo_Site) uintptr {
 	return tok
 }
 
+// ftgo_enterInlined is ftgo_enter for a function that the compiler may inline with its hook: then the frame above the wrapper's is not the
+// function's but its caller's.
+//
+//go:linkname ftgo_enterInlined
+//go:noinline
+func ftgo_enterInlined(site *ftgo_Site) uintptr {
+	gp := getg()
+	gp.ftgoBusy = 1
+	var tok, parent uintptr
+	switch {
+	case ftgo_runtime.Parents == 0:
+	case framepointer_enabled && !ftgo_inlines:
+		fp := (*[2]uintptr)(unsafe.Pointer(getfp())) // this function's frame
+		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the wrapper's
+		parent = ftgo_inlinedParent(fp[1], (*[2]uintptr)(unsafe.Pointer(fp[0])))
+	default:
+		parent = ftgo_parent(1)
+	}
+	if enter := ftgo_hooks.Enter; enter != nil {
+		tok = enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
+	}
+	gp.ftgoBusy = 0
+	gp.ftgoNote = uintptr(unsafe.Pointer(site))
+	return tok
+}
+
+// ftgo_inlinedParent returns where a function was called, of which pc is in the literal that its hook is in; fp is the frame that pc is in.
+func ftgo_inlinedParent(pc uintptr, fp *[2]uintptr) uintptr {
+	fi := findfunc(pc - 1)
+	if !fi.valid() {
+		return 0
+	}
+	u, uf := newInlineUnwinder(fi, pc-1)
+	for i := 0; i < 2 && uf.valid(); i++ { // the literal, and the function
+		uf = u.next(uf)
+	}
+	if uf.valid() {
+		return uf.pc + 1
+	}
+	return fp[1]
+}
+
 // ftgo_enterHere is the entry hook of a function that carries it in place: a function literal, an init function.
 //
 //go:linkname ftgo_enterHere
@@ -229,26 +271,30 @@ func preprintpanics(p *_panic) {
 	}
 }
 
-// ftgo_wrapper is the FuncID of wrappers. No function has it in the tables; ftgo_funcID makes it.
-const ftgo_wrapper abi.FuncID = 0xf7
+// ftgo_wrapper is the FuncID of wrappers, and ftgo_hidden of those whose functions call them by way of a function literal. No function has
+// them in the tables; ftgo_funcID makes them.
+const (
+	ftgo_wrapper abi.FuncID = 0xf7
+	ftgo_hidden  abi.FuncID = 0xf8
+)
 
-// ftgo_funcID is f.funcID, or ftgo_wrapper for a function whose name bears the mark. Every wrapper defers, and few other
-// functions do, so names are looked at seldom.
+// ftgo_funcID is f.funcID, or one of ours for a function whose name bears the mark. Every wrapper defers, and few other functions do, so names
+// are looked at seldom.
 func ftgo_funcID(f funcInfo) abi.FuncID {
-	if f.funcID == abi.FuncIDNormal && f.deferreturn != 0 && ftgo_marked(funcname(f)) {
-		return ftgo_wrapper
+	if f.funcID == abi.FuncIDNormal && f.deferreturn != 0 {
+		return ftgo_marked(funcname(f))
 	}
 	return f.funcID
 }
 
-// ftgo_marked reports whether the last element of a symbol name begins with the mark. Wrappers of generic functions end in
-// their type arguments, which may hold dots: they do not count.
-func ftgo_marked(name string) bool {
+// ftgo_marked returns the FuncID that the last element of a symbol name asks for: ftgo_… or ftgo_0…, otherwise FuncIDNormal. Wrappers of
+// generic functions end in their type arguments, which may hold dots: they do not count.
+func ftgo_marked(name string) abi.FuncID {
 	if i := bytealg.IndexByteString(name, '['); i >= 0 {
 		if len(name) > 0 && name[len(name)-1] == ']' {
 			for j := i; j+7 < len(name); j++ { // pkg.(*T[...]).ftgo_M[...]
 				if s := name[j : j+7]; s == ").ftgo_" || s == "].ftgo_" {
-					return true
+					return ftgo_wrapper
 				}
 			}
 			name = name[:i]
@@ -263,20 +309,46 @@ func ftgo_marked(name string) bool {
 		i--
 	}
 	name = name[i+1:]
-	return len(name) > 5 && name[:5] == "ftgo_"
+	switch {
+	case len(name) <= 5 || name[:5] != "ftgo_":
+		return abi.FuncIDNormal
+	case name[5] == '0':
+		return ftgo_hidden
+	}
+	return ftgo_wrapper
 }
 
 // ftgo_elide reports whether a frame with the given FuncID, which called a frame with FuncID callee, stays out of stack traces:
 // wrappers, and the functions that called their wrapper, which appear once more as the body that the wrapper called.
 func ftgo_elide(id, callee abi.FuncID) bool {
-	return id == ftgo_wrapper || callee == ftgo_wrapper || id == abi.FuncIDWrapper && elideWrapperCalling(callee)
+	return id == ftgo_wrapper || callee == ftgo_wrapper || id == ftgo_hidden || callee == ftgo_hidden ||
+		id == abi.FuncIDWrapper && elideWrapperCalling(callee)
+}
+
+// ftgo_callee is the FuncID that the caller of a frame sees, when the frame's own is id and it called last: the literal that called a hidden
+// wrapper is a wrapper to the function around it.
+func ftgo_callee(id, last abi.FuncID) abi.FuncID {
+	if last == ftgo_hidden {
+		return ftgo_wrapper
+	}
+	return id
+}
+
+// ftgo_calleeOf is the same where the unwinder leaves a function for the next. It is called once more for a frame that ftgo_callee was called
+// for.
+func ftgo_calleeOf(f funcInfo, last abi.FuncID) abi.FuncID {
+	id := ftgo_funcID(f)
+	if id == abi.FuncIDNormal && last == ftgo_wrapper {
+		return last
+	}
+	return id
 }
 
 // ftgo_recoverID is the FuncID that gorecover's frame count should see: FuncIDWrapper for the frames that ftgo adds.
 func ftgo_recoverID(id abi.FuncID, callee *abi.FuncID) abi.FuncID {
 	last := *callee
-	*callee = id
-	if id == ftgo_wrapper || last == ftgo_wrapper {
+	*callee = ftgo_callee(id, last)
+	if ftgo_elide(id, last) && id != abi.FuncIDWrapper {
 		return abi.FuncIDWrapper
 	}
 	return id
@@ -293,10 +365,10 @@ func fpTracebackPartialExpand(skip int, fp unsafe.Pointer, pcBuf []uintptr) int 
 			u, uf := newInlineUnwinder(fi, pc-1)
 			for uf.valid() {
 				id := u.srcFunc(uf).funcID
-				if id != ftgo_wrapper && callee != ftgo_wrapper {
+				if id == abi.FuncIDWrapper || !ftgo_elide(id, callee) {
 					break
 				}
-				callee = id
+				callee = ftgo_callee(id, callee)
 				uf = u.next(uf)
 			}
 			if !uf.valid() {
@@ -304,7 +376,7 @@ func fpTracebackPartialExpand(skip int, fp unsafe.Pointer, pcBuf []uintptr) int 
 			}
 			pc = uf.pc + 1
 			for ; uf.valid(); uf = u.next(uf) {
-				callee = u.srcFunc(uf).funcID
+				callee = ftgo_callee(u.srcFunc(uf).funcID, callee)
 			}
 		}
 		pcs[n] = pc

@@ -18,7 +18,8 @@ type costs struct {
 	imports map[*ast.FuncDecl]map[string]string
 	memo    map[*ast.FuncDecl]int
 	busy    map[*ast.FuncDecl]bool
-	extern  func(path string) string // facts of a package that is not of the standard library; may be nil
+	built   func(d *ast.FuncDecl, cost int) int // see (*writer).built
+	extern  func(path string) string            // facts of a package that is not of the standard library; may be nil
 	facts   map[string]map[string]fact
 }
 
@@ -107,6 +108,18 @@ func (c *costs) decl(d *ast.FuncDecl) int {
 	}
 	c.busy[d] = false
 	c.memo[d] = cost
+	return cost
+}
+
+// asBuilt returns what a call of a function costs that is inlined; -1 if it is not.
+func (c *costs) asBuilt(d *ast.FuncDecl) int {
+	cost := c.decl(d)
+	if c.built != nil {
+		cost = c.built(d, cost)
+	}
+	if cost > InlineKeep {
+		return -1
+	}
 	return cost
 }
 
@@ -934,7 +947,7 @@ func (v *costVisitor) builtin(name string, e *ast.CallExpr) bool {
 // callee returns what a call of a function of the package costs: its own cost if it is inlined.
 func (v *costVisitor) callee(d *ast.FuncDecl) int {
 	if d != nil && d != v.self {
-		if cost := v.c.decl(d); cost >= 0 && cost <= InlineKeep {
+		if cost := v.c.asBuilt(d); cost >= 0 {
 			return cost
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -72,5 +74,28 @@ func TestFacts(t *testing.T) {
 	}
 	if !m["I"].iface || m["K"].basic != "uint8" || !m["C"].constant {
 		t.Errorf("%+v", m)
+	}
+}
+
+// The compiler of this release hides the check of small hooked functions from its accounts; one that charges for it is noticed.
+func TestHides(t *testing.T) {
+	out, err := exec.Command("go", "env", "GOTOOLDIR").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := filepath.Join(strings.TrimSpace(string(out)), "compile")
+	if !askCompiler(compiler) {
+		t.Error("this compiler charges for what is assigned to coverage counters: small functions are hooked or inlined, not both")
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	honest := filepath.Join(t.TempDir(), "compile")
+	const script = "#!/bin/sh\necho 'can inline Plain with cost 2 as: x'\necho 'can inline Small with cost 75 as: x'\n"
+	if err := os.WriteFile(honest, []byte(script), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if askCompiler(honest) {
+		t.Error("a compiler that charges for the check was not noticed")
 	}
 }

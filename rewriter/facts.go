@@ -211,7 +211,7 @@ func (c *costs) own() string {
 
 // funcFacts states the facts of a function.
 func (c *costs) funcFacts(d *ast.FuncDecl) (what []string) {
-	if cost := c.decl(d); cost >= 0 && cost <= InlineKeep {
+	if cost := c.asBuilt(d); cost >= 0 {
 		what = append(what, strconv.Itoa(cost))
 	}
 	params, ifaces := fieldTypes(d.Type.Params, c.imports[d]), ""

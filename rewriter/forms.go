@@ -31,7 +31,11 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 			wrapper = base + "_" + wrapper
 		}
 	}
-	wrapper = w.unique(hook.Prefix+wrapper, num)
+	prefix := hook.Prefix
+	if w.names[len(w.names)-1].Form == Hidden {
+		prefix += "0" // for package runtime: a literal lies between the function and the wrapper
+	}
+	wrapper = w.unique(prefix+wrapper, num)
 
 	// The parameters: the original's own names in the dispatch, fresh ones in the wrapper, where nothing can hide what it calls.
 	var params, args, freshArgs []string
@@ -71,7 +75,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		targList = "[" + strings.Join(targs, ", ") + "]"
 		tparamList = "[" + strings.Join(tparams, ", ") + "]"
 	}
-	results, ret := f.results(d.Type), ""
+	results, ret := f.results(d.Type), "" // before they are given names
 	if results != "" {
 		ret = "return "
 	}
@@ -84,10 +88,18 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	case d.Recv != nil:
 		call = wrapper + targList + "(" + strings.Join(append([]string{recvArg}, args...), ", ") + ")"
 	}
-	if ret == "" {
-		call += "; return"
+	if w.names[len(w.names)-1].Form == Hidden {
+		if names := w.nameResults(f, d.Type); len(names) > 0 {
+			call = strings.Join(names, ", ") + " = " + call
+		}
+		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { var ftgo_d ftgo_bool; %s[0] = func() (_ struct{}) { if ftgo_take(&ftgo_sites[%s]) { %s; ftgo_d = ftgo_true }; return }(); if ftgo_d { return } }",
+			num, w.opt.Hide, num, call))
+	} else {
+		if ret == "" {
+			call += "; return"
+		}
+		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 && ftgo_take(&ftgo_sites[%s]) { %s%s }", num, num, ret, call))
 	}
-	f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 && ftgo_take(&ftgo_sites[%s]) { %s%s }", num, num, ret, call))
 
 	// The wrapper.
 	callee := d.Name.Name + targList
@@ -103,8 +115,12 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	default:
 		head += wrapper + tparamList
 	}
-	fmt.Fprintf(&f.tail, "\n%s\n%s(%s) %s{ defer ftgo_exit(ftgo_enter(&ftgo_sites[%s])); %s%s(%s) }\n",
-		f.directive(w.fset, d.Type.Func, false), head, strings.Join(params, ", "), results, num, ret, callee, strings.Join(freshArgs, ", "))
+	enter := "ftgo_enter"
+	if w.names[len(w.names)-1].Form == Hidden {
+		enter = "ftgo_enterInlined"
+	}
+	fmt.Fprintf(&f.tail, "\n%s\n%s(%s) %s{ defer ftgo_exit(%s(&ftgo_sites[%s])); %s%s(%s) }\n",
+		f.directive(w.fset, d.Type.Func, false), head, strings.Join(params, ", "), results, enter, num, ret, callee, strings.Join(freshArgs, ", "))
 }
 
 // inPlace writes the conditional deferred exit. For what cannot name itself.
@@ -241,6 +257,9 @@ func ftgo_enterHere(*ftgo_Site) uintptr
 //go:linkname ftgo_exit runtime.ftgo_exit
 func ftgo_exit(uintptr)
 `, t.N, t.N, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names)
+	if w.opt.Hide != "" {
+		fmt.Fprintf(&b, "\nvar %s [1]struct{}\n\ntype ftgo_bool = bool\n\nconst ftgo_true = 0 == 0\n\n//go:linkname ftgo_enterInlined runtime.ftgo_enterInlined\nfunc ftgo_enterInlined(*ftgo_Site) uintptr\n", w.opt.Hide)
+	}
 	return []byte(b.String())
 }
 

@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +43,11 @@ func load(patterns []string, deps bool, opt *Options) ([]*packages.Package, erro
 			all = append(all, p)
 		}
 	})
+	if opt.Inline < InlineKeep {
+		if out, err := exec.Command("go", "env", "GOTOOLDIR").Output(); err == nil && hides(filepath.Join(strings.TrimSpace(string(out)), "compile")) {
+			opt.Hide = hiddenArray
+		}
+	}
 	opt.Facts = factsOf(all, *opt)
 	if deps {
 		return all, nil
@@ -262,8 +268,22 @@ func showFunc(w io.Writer, res *Result, fn Func) error {
 // wrapperOf returns the name of the wrapper that a function's dispatch calls.
 func wrapperOf(d *ast.FuncDecl) (name string) {
 	ast.Inspect(d.Body, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if ok && name == "" && strings.HasPrefix(id.Name, hook.Prefix) && !ours[id.Name] {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || name != "" {
+			return name == ""
+		}
+		fun := call.Fun
+		switch f := fun.(type) {
+		case *ast.IndexExpr:
+			fun = f.X
+		case *ast.IndexListExpr:
+			fun = f.X
+		}
+		id, _ := fun.(*ast.Ident)
+		if sel, ok := fun.(*ast.SelectorExpr); ok {
+			id = sel.Sel
+		}
+		if id != nil && strings.HasPrefix(id.Name, hook.Prefix) && !ours[id.Name] {
 			name = id.Name
 		}
 		return name == ""
@@ -273,5 +293,5 @@ func wrapperOf(d *ast.FuncDecl) (name string) {
 
 // ours are the names that every hooked package declares.
 var ours = map[string]bool{
-	"ftgo_mask": true, "ftgo_sites": true, "ftgo_take": true, "ftgo_enter": true, "ftgo_enterHere": true, "ftgo_exit": true,
+	"ftgo_take": true, "ftgo_enter": true, "ftgo_enterHere": true, "ftgo_enterInlined": true, "ftgo_exit": true,
 }

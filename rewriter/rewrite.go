@@ -10,6 +10,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,9 @@ type Options struct {
 	// Inline is the cost up to which the compiler inlines a function and ftgo leaves it so: 80, the compiler's own limit, keeps
 	// everything inlined that is; -1 hooks every function.
 	Inline int
+	// Hide names an array of no size to which assignments cost the inliner nothing, so that small functions can be hooked and
+	// inlined all the same; see hidden.go. Without a name they lose one or the other.
+	Hide string
 	// Notrace reports whether a function, by its full name, is to be left alone. It may be nil.
 	Notrace func(name string) bool
 	// Facts returns what Result.Facts was for an imported package that is not of the standard library, "" if that is not known. It
@@ -49,16 +53,17 @@ type Form uint8
 const (
 	ReEntry Form = iota // a check in front of the body; while on, the function is entered a second time by way of a wrapper
 	InPlace             // a conditional deferred exit in front of the body
+	Hidden              // as ReEntry, and the check is hidden from the inliner's accounts, so that the function is still inlined
 	Inlined             // not hooked: the compiler dissolves the function into its callers
 	Alone               // not hooked, for the reason given
 )
 
 func (f Form) String() string {
-	return [...]string{"re-entry", "in place", "inlined", "alone"}[f]
+	return [...]string{"re-entry", "in place", "re-entry and inlined", "inlined", "alone"}[f]
 }
 
 // Hooked reports whether the form has a hook.
-func (f Form) Hooked() bool { return f == ReEntry || f == InPlace }
+func (f Form) Hooked() bool { return f == ReEntry || f == InPlace || f == Hidden }
 
 // A Func says what became of a function.
 type Func struct {
@@ -72,10 +77,11 @@ type Func struct {
 
 // A Result is a rewritten package.
 type Result struct {
-	Files []File // the files that changed, under their names
-	Table []byte // a file that must come before all others, nil if nothing is hooked
-	Funcs []Func
-	Facts string // what the estimate of inlining wants to know where this package is imported
+	Files  []File // the files that changed, under their names
+	Table  []byte // a file that must come before all others, nil if nothing is hooked
+	Funcs  []Func
+	Hidden bool   // a function is hooked in that form, so the compiler is to be told of the array
+	Facts  string // what the estimate of inlining wants to know where this package is imported
 
 	aliases map[string]ast.Expr // the package's
 }
@@ -106,8 +112,13 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 		w.files = append(w.files, fl)
 		trees = append(trees, tree)
 	}
-	w.costs = newCosts(w.files, opt.Facts)
+	if w.opt.Hide != "" && (w.path == "main" || w.redeclared()) {
+		w.opt.Hide = "" // the main package would need what cmd/cover adds to it
+	}
 	w.aliases = aliases(trees)
+	w.describe()
+	w.costs = newCosts(w.files, opt.Facts)
+	w.costs.built = w.built
 	w.numberInitializers(trees)
 	res := &Result{aliases: w.aliases}
 	for _, f := range w.files {
@@ -117,6 +128,7 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 		}
 	}
 	res.Funcs = w.funcs
+	res.Hidden = slices.ContainsFunc(w.funcs, func(f Func) bool { return f.Form == Hidden })
 	res.Facts = w.costs.own()
 	if len(w.names) > 0 {
 		res.Table = w.table()
@@ -146,7 +158,53 @@ type writer struct {
 	funcs    []Func
 	names    []Func          // of the hooked functions, by number
 	wrappers map[string]bool // names taken by wrappers
-	inits    int             // init functions seen
+	decls    map[*ast.FuncDecl]declInfo
+}
+
+// declInfo is what the decision on a declared function needs but for its cost.
+type declInfo struct {
+	file   *file
+	name   string
+	pragma string
+}
+
+// describe collects that, for all functions.
+func (w *writer) describe() {
+	w.decls = map[*ast.FuncDecl]declInfo{}
+	inits := 0
+	for _, f := range w.files {
+		if f.generated() {
+			continue
+		}
+		directives := pragmas(f.tree)
+		for _, d := range f.tree.Decls {
+			d, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			name := funcName(d, w.aliases)
+			if name == "init" && d.Recv == nil {
+				name = fmt.Sprintf("init.%d", inits)
+				inits++
+			}
+			w.decls[d] = declInfo{f, name, directives[d]}
+		}
+	}
+}
+
+// built returns what a function costs the inliner as it is built, with its hook if it has one; -1 if it is not inlined. Its body costs cost.
+func (w *writer) built(d *ast.FuncDecl, cost int) int {
+	info, ok := w.decls[d]
+	if !ok {
+		return cost
+	}
+	switch form, _ := w.form(info, d, cost); form {
+	case Hidden:
+		return cost + hiddenCost
+	case ReEntry, InPlace:
+		return -1
+	}
+	return cost
 }
 
 // file is a file that is being rewritten.
@@ -189,16 +247,20 @@ func declared(d ast.Decl) (names []string) {
 	return names
 }
 
+// generated reports whether a file is cgo's, go test's or ftgo's own.
+func (f *file) generated() bool {
+	return strings.Contains(f.Name, "_cgo_gotypes.go") || strings.HasSuffix(f.Name, "_testmain.go") || strings.Contains(f.Name, "zz_ftgo_auto.")
+}
+
 // file decides on every function of a file and makes its edits.
 func (w *writer) file(f *file) {
-	if strings.Contains(f.Name, "_cgo_gotypes.go") || strings.HasSuffix(f.Name, "_testmain.go") || strings.Contains(f.Name, "zz_ftgo_auto.") {
+	if f.generated() {
 		return
 	}
-	directives := pragmas(f.tree)
 	for _, d := range f.tree.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			w.funcDecl(f, d, directives[d])
+			w.funcDecl(f, d)
 		case *ast.GenDecl:
 			w.literals(f, d, litScope{name: "init.func", initial: true})
 		}
@@ -220,66 +282,69 @@ func (w *writer) add(f *file, pos token.Pos, name string, form Form, reason stri
 }
 
 // funcDecl decides on a declared function, and hooks it.
-func (w *writer) funcDecl(f *file, d *ast.FuncDecl, pragma string) {
-	name := funcName(d, w.aliases)
-	if name == "init" && d.Recv == nil {
-		name = fmt.Sprintf("init.%d", w.inits)
-		w.inits++
-	}
-	form, reason, cost := w.decide(f, d, name, pragma)
+func (w *writer) funcDecl(f *file, d *ast.FuncDecl) {
+	info := w.decls[d]
+	name, cost := info.name, w.costs.decl(d)
+	form, reason := w.form(info, d, cost)
 	fn := w.add(f, d.Pos(), name, form, reason, cost)
 	switch form {
 	case ReEntry:
 		w.reEntry(f, d, w.number(f, fn))
 	case InPlace:
 		w.inPlace(f, d.Body, w.number(f, fn))
+	case Hidden:
+		w.reEntry(f, d, w.number(f, fn))
 	}
 	if d.Body != nil {
-		w.literals(f, d.Body, litScope{name: name + ".func", gen: new(int), inlined: form == Inlined, alone: form == Alone && (pragma != "" || name == "_")})
+		w.literals(f, d.Body, litScope{name: name + ".func", gen: new(int), inlined: form == Inlined, alone: form == Alone && (info.pragma != "" || name == "_")})
 	}
 }
 
-func (w *writer) decide(f *file, d *ast.FuncDecl, name, pragma string) (Form, string, int) {
+// form decides how a function is hooked, or says why it is not. Its body costs the inliner cost.
+func (w *writer) form(info declInfo, d *ast.FuncDecl, cost int) (Form, string) {
+	f, name := info.file, info.name
 	if d.Body == nil {
-		return Alone, "it has no body", -1
+		return Alone, "it has no body"
 	}
 	if d.Name.Name == "_" {
-		return Alone, "nobody can call it", -1
+		return Alone, "nobody can call it"
 	}
 	if d.Recv != nil {
 		if len(d.Recv.List) != 1 || len(d.Recv.List[0].Names) > 1 {
-			return Alone, "it does not compile", -1
+			return Alone, "it does not compile"
 		}
 		if base, _, _ := receiver(d); base == "?" {
-			return Alone, "it does not compile", -1
+			return Alone, "it does not compile"
 		}
 	}
-	if pragma != "" {
-		return Alone, pragma, -1
+	if info.pragma != "" {
+		return Alone, info.pragma
 	}
 	if strings.HasPrefix(d.Name.Name, "_Cfunc_") || strings.HasPrefix(d.Name.Name, "_cgo") || strings.HasPrefix(d.Name.Name, "_Cgo") {
-		return Alone, "cgo generated it", -1
+		return Alone, "cgo generated it"
 	}
 	if w.opt.Notrace != nil && w.opt.Notrace(w.path+"."+name) {
-		return Alone, "-notrace", -1
+		return Alone, "-notrace"
 	}
-	cost := w.costs.decl(d)
 	if d.Recv == nil && d.Name.Name == "init" {
-		return InPlace, "", cost
+		return InPlace, ""
 	}
 	if d.Recv == nil && d.Name.Name == "main" && w.path == "main" {
-		return ReEntry, "", cost
+		return ReEntry, ""
 	}
 	if strings.HasSuffix(f.Name, "_test.go") && calledByTesting(d) {
-		return ReEntry, "", cost
+		return ReEntry, ""
 	}
 	if cost >= 0 && cost <= w.opt.Inline {
-		return Inlined, fmt.Sprintf("the compiler inlines it (cost %d)", cost), cost
+		return Inlined, fmt.Sprintf("the compiler inlines it (cost %d)", cost)
 	}
 	if shadowsItself(d) {
-		return InPlace, "", cost
+		return InPlace, ""
 	}
-	return ReEntry, "", cost
+	if w.opt.Hide != "" && cost >= 0 && cost+hiddenCost <= InlineKeep && canHide(d) {
+		return Hidden, ""
+	}
+	return ReEntry, ""
 }
 
 // calledByTesting reports whether package testing calls a function, so that it remains one however small it is.

@@ -25,8 +25,8 @@ func TestForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, limit := range map[string]int{"keep": InlineKeep, "hook": -1} {
-		res, err := Rewrite(Package{Path: "example.com/p", Files: []File{{"/src/p.go", src}}}, Options{Inline: limit})
+	for name, opt := range map[string]Options{"keep": {Inline: InlineKeep}, "hook": {Inline: -1}, "hidden": {Inline: -1, Hide: hiddenArray}} {
+		res, err := Rewrite(Package{Path: "example.com/p", Files: []File{{"/src/p.go", src}}}, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,8 +166,8 @@ func typeCheck(srcs ...string) (err error) {
 
 func checkTypes(t *testing.T, src string) {
 	t.Helper()
-	for _, limit := range []int{InlineKeep, -1} {
-		res, err := Rewrite(Package{Path: "p", Files: []File{{"/src/p.go", []byte(src)}}}, Options{Inline: limit})
+	for _, limit := range []int{InlineKeep, 0, -1} {
+		res, err := Rewrite(Package{Path: "p", Files: []File{{"/src/p.go", []byte(src)}}}, options(limit))
 		if err != nil || len(res.Files) == 0 {
 			continue
 		}
@@ -178,10 +178,18 @@ func checkTypes(t *testing.T, src string) {
 	}
 }
 
+// options are those of a limit, with small functions hooked as well as the compiler lets them.
+func options(limit int) Options {
+	if limit == 0 {
+		return Options{Inline: limit, Hide: hiddenArray}
+	}
+	return Options{Inline: limit}
+}
+
 func checkPositions(t *testing.T, name, src string, limit int) {
 	t.Helper()
 	const file = "/src/p.go"
-	res, err := Rewrite(Package{Path: "p", Files: []File{{file, []byte(src)}}}, Options{Inline: limit})
+	res, err := Rewrite(Package{Path: "p", Files: []File{{file, []byte(src)}}}, options(limit))
 	if err != nil || len(res.Files) == 0 {
 		return // left alone
 	}

@@ -36,6 +36,11 @@ var anchors = []anchor{
 	{"func preprintpanics, which a fatal panic passes", "func preprintpanics(", rename("preprintpanics"), 1},
 	{"func (funcInfo) srcFunc, which gives frames their FuncID", ") srcFunc() srcFunc", srcFuncID, 1},
 	{"the unwinder's assignment to calleeFuncID", "calleeFuncID = f.funcID", calleeFuncID, 1},
+	{"the note of the last frame in func tracebackPCs", "calleeFuncID = sf.funcID", lastFuncID("tracebackPCs"), 1},
+	{"the note of the last frame in func traceback2", "calleeFuncID = sf.funcID", lastFuncID("traceback2"), 1},
+	{"the note of the last frame in func runtime_expandFinalInlineFrame", "calleeID = funcID", lastFuncID("runtime_expandFinalInlineFrame"), 1},
+	{"the note of the last frame in func fpunwindExpand", "lastFuncID = sf.funcID", lastFuncID("fpunwindExpand"), 1},
+	{"the note of the last frame in func fpTracebackPartialExpand", "lastFuncID = sf.funcID", lastFuncID("fpTracebackPartialExpand"), 1},
 	{"the frame count of gorecover", "func gorecover(", recoverCount, 2},
 	{"the test for wrappers in func tracebackPCs", "elideWrapperCalling(", elide("tracebackPCs"), 1},
 	{"the test for wrappers in func showfuncinfo", "elideWrapperCalling(", elide("showfuncinfo"), 1},
@@ -258,11 +263,34 @@ func calleeFuncID(f *dst.File) int {
 		if !ok || len(as.Lhs) != 1 || len(as.Rhs) != 1 || !isField(as.Lhs[0], "u", "calleeFuncID") || !isField(as.Rhs[0], "f", "funcID") {
 			return true
 		}
-		as.Rhs[0] = call("ftgo_funcID", dst.NewIdent("f"))
+		as.Rhs[0] = call("ftgo_calleeOf", dst.NewIdent("f"), dst.Clone(as.Lhs[0]).(dst.Expr))
 		n++
 		return true
 	})
 	return n
+}
+
+// lastFuncID replaces last = X by last = ftgo_callee(X, last) in the named function, where X is a frame's FuncID.
+func lastFuncID(name string) func(*dst.File) int {
+	return func(f *dst.File) int {
+		n := 0
+		eachFunc(f, name, func(fn *dst.FuncDecl) {
+			dst.Inspect(fn, func(node dst.Node) bool {
+				as, ok := node.(*dst.AssignStmt)
+				if !ok || as.Tok != token.ASSIGN || len(as.Lhs) != 1 || len(as.Rhs) != 1 {
+					return true
+				}
+				id, _ := as.Rhs[0].(*dst.Ident)
+				if !isField(as.Rhs[0], "sf", "funcID") && (id == nil || id.Name != "funcID") {
+					return true
+				}
+				as.Rhs[0] = call("ftgo_callee", as.Rhs[0], dst.Clone(as.Lhs[0]).(dst.Expr))
+				n++
+				return true
+			})
+		})
+		return n
+	}
 }
 
 func recoverCount(f *dst.File) int {

@@ -145,6 +145,13 @@ func compile(c *toolexec.Compile, flags Flags) error {
 	if slices.Contains(c.Flags, "-l") && opt.Inline == InlineKeep {
 		opt.Inline = -1 // nothing is inlined
 	}
+	config := c.Value("-coveragecfg")
+	if opt.Inline < InlineKeep && !slices.Contains(c.Flags, "-l") && !slices.Contains(c.Flags, "-N") && hides(c.Tool) {
+		opt.Hide = hiddenArray
+		if config != "" {
+			opt.Hide = hidingArray(config)
+		}
+	}
 	files, err := readFiles(c.Files)
 	if err != nil {
 		return err
@@ -170,8 +177,17 @@ func compile(c *toolexec.Compile, flags Flags) error {
 	if err := os.WriteFile(table, res.Table, 0o666); err != nil {
 		return err
 	}
+	plainFlags := c.Flags
+	if res.Hidden && config == "" {
+		config = filepath.Join(dir, "ftgo_coverage.json")
+		if err := writeCoverConfig(config); err != nil {
+			return err
+		}
+		c.Flags = append(slices.Clone(c.Flags), "-coveragecfg="+config)
+	}
 	out, err := c.Run(append([]string{table}, names...))
 	if err != nil {
+		c.Flags = plainFlags
 		plain, plainErr := c.Run(c.Files)
 		if plainErr != nil {
 			os.Stdout.Write(plain)

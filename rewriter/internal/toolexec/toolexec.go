@@ -82,6 +82,16 @@ func ImportPath() string {
 	return path
 }
 
+// Value returns the value of a flag that is given as -flag=value, "" if it is not.
+func (c *Compile) Value(flag string) string {
+	for _, a := range c.Flags {
+		if v, ok := strings.CutPrefix(a, flag+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
 // ParseCompile takes the arguments of a compiler run apart. The go command puts the source files last.
 func ParseCompile(args []string) *Compile {
 	c := &Compile{Tool: args[0]}

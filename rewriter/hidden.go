@@ -1,0 +1,171 @@
+package rewriter
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// A small function can be hooked and still be inlined if its check does not count against the inliner's budget. The inliner charges nothing
+// for an assignment to an element of an array of coverage counters, the right side included (isIndexingCoverageCounter in
+// cmd/compile/internal/inline), so that covered programs are inlined as others are. So the cold part of the check is called within the
+// right side of such an assignment, to an array of no size:
+//
+//	if ftgo_mask[7] != 0 { var ftgo_d ftgo_bool; ftgo_cov[0] = func() (_ struct{}) {
+//		if ftgo_take(&ftgo_sites[7]) { r = ftgo_Small(a); ftgo_d = true }; return
+//	}(); if ftgo_d { return } }
+//
+// which the compiler takes apart again: what is left of it is the comparison and the calls. Nobody promises that. So each compiler is asked
+// once (hides), and one that charges otherwise gets the usual form, which is not inlined.
+
+// hiddenCost is what the check costs the inliner in this form.
+const hiddenCost = 13
+
+// hiddenArray is the name of the array, unless cmd/cover's configuration wants names to begin otherwise.
+const hiddenArray = "ftgo_cov"
+
+// canHide reports whether a function can have the form. The compiler judges generic ones anew in each package that imports them, where it
+// does not know of the array.
+func canHide(d *ast.FuncDecl) bool {
+	if d.Type.TypeParams != nil {
+		return false
+	}
+	if d.Recv != nil {
+		_, _, generic := receiver(d)
+		return !generic
+	}
+	return true
+}
+
+// nameResults gives all results of a function names, and returns them.
+func (w *writer) nameResults(f *file, t *ast.FuncType) (names []string) {
+	if t.Results == nil {
+		return nil
+	}
+	for _, r := range t.Results.List {
+		for i := range max(1, len(r.Names)) {
+			fresh := fmt.Sprintf("%so%d", hook.Prefix, len(names))
+			if !t.Results.Opening.IsValid() {
+				f.edits.insert(f.off(r.Type.Pos()), "("+fresh+" "+f.directive(w.fset, r.Type.Pos(), true))
+				f.edits.insert(f.off(r.Type.End()), ")")
+				return []string{fresh}
+			}
+			names = append(names, w.nameParam(f, r, i, fresh))
+		}
+	}
+	return names
+}
+
+// coverConfig is what the compiler reads for -coveragecfg (CoverFixupConfig in internal/coverage/covcmd).
+type coverConfig struct {
+	MetaVar, MetaHash, Strategy, CounterPrefix, PkgIdVar, CounterMode, CounterGranularity string
+	MetaLen                                                                               int
+}
+
+// writeCoverConfig writes one that says nothing but that our array is one of counters: in the mode of a test's main package nothing is
+// registered.
+func writeCoverConfig(name string) error {
+	b, err := json.Marshal(coverConfig{
+		MetaVar: "ftgo_coverMeta", MetaHash: "00000000000000000000000000000000", Strategy: "normal", CounterPrefix: hiddenArray,
+		PkgIdVar: "ftgo_coverID", CounterMode: "testmain", CounterGranularity: "perblock",
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, b, 0o666)
+}
+
+// hidingArray returns a name for the array under a user's own configuration.
+func hidingArray(config string) string {
+	var c coverConfig
+	b, err := os.ReadFile(config)
+	if err != nil || json.Unmarshal(b, &c) != nil || c.CounterPrefix == "" {
+		return ""
+	}
+	return c.CounterPrefix + "_" + hiddenArray
+}
+
+// canary is a function in the form, and one without it.
+const canary = `package canary
+
+var (
+	ftgo_mask       [1]byte
+	ftgo_cov        [1]struct{}
+	ftgo_registered = register()
+)
+
+//go:noinline
+func register() bool { return true }
+
+//go:noinline
+func ftgo_take() bool { return true }
+
+//go:noinline
+func ftgo_Small(a int) int { return a }
+
+func Plain(a int) (r int) {
+	return a
+}
+
+func Small(a int) (r int) { if ftgo_mask[0] != 0 { var ftgo_d bool; ftgo_cov[0] = func() (_ struct{}) { if ftgo_take() { r = ftgo_Small(a); ftgo_d = true }; return }(); if ftgo_d { return } }
+	return a
+}
+`
+
+var canaryCost = regexp.MustCompile(`can inline (Plain|Small) with cost (\d+) `)
+
+// hides asks a compiler whether it charges for the form what is expected. The answer is kept for this compiler in the user's cache directory.
+func hides(compiler string) bool {
+	file := ""
+	if cache, err := os.UserCacheDir(); err == nil {
+		if info, err := os.Stat(compiler); err == nil {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %s", compiler, info.Size(), info.ModTime().UnixNano(), canary))
+			file = filepath.Join(cache, "ftgo", "compilers", hex.EncodeToString(sum[:8]))
+		}
+	}
+	if b, err := os.ReadFile(file); err == nil {
+		return string(b) == "hides"
+	}
+	answer := askCompiler(compiler)
+	if file != "" && os.MkdirAll(filepath.Dir(file), 0o777) == nil {
+		text := "does not hide"
+		if answer {
+			text = "hides"
+		}
+		tmp := fmt.Sprintf("%s.%d", file, os.Getpid())
+		if os.WriteFile(tmp, []byte(text), 0o666) == nil {
+			os.Rename(tmp, file) // or it is asked again
+		}
+	}
+	return answer
+}
+
+func askCompiler(compiler string) bool {
+	dir, err := os.MkdirTemp("", "ftgo")
+	if err != nil {
+		return false
+	}
+	defer os.RemoveAll(dir)
+	src, config := filepath.Join(dir, "canary.go"), filepath.Join(dir, "config")
+	if os.WriteFile(src, []byte(canary), 0o666) != nil || writeCoverConfig(config) != nil {
+		return false
+	}
+	out, err := exec.Command(compiler, "-p", "canary", "-m=2", "-coveragecfg="+config, "-o", filepath.Join(dir, "canary.a"), src).CombinedOutput()
+	if err != nil {
+		return false
+	}
+	cost := map[string]int{}
+	for _, m := range canaryCost.FindAllStringSubmatch(string(out), -1) {
+		cost[m[1]], _ = strconv.Atoi(m[2])
+	}
+	return len(cost) == 2 && cost["Small"]-cost["Plain"] == hiddenCost
+}
