@@ -28,7 +28,7 @@ func (r *Runner) cache(flags []string) string {
 var built = []int{0, 1, 3}
 
 // Costs builds a module's packages and test binaries in each way to build, in caches that hold the standard library and what modules that
-// came before this one needed.
+// came before this one needed. What building the standard library took is the cost of a suite of that name, if that was done now.
 func (r *Runner) Costs(s Suite) (list []Cost, err error) {
 	// What is half built would be cheaper the next time.
 	mark := filepath.Join(r.State, "building")
@@ -40,18 +40,19 @@ func (r *Runner) Costs(s Suite) (list []Cost, err error) {
 	if err := os.MkdirAll(r.State, 0o777); err != nil {
 		return nil, err
 	}
-	for _, i := range built {
-		cmd, err := r.command(Suite{Module: "std"}, nil, "list", "-export", "std")
-		if err != nil {
-			return nil, err
-		}
-		r.toolexec(cmd, Columns[i], os.DevNull)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("the standard library: %w: %s", err, out)
-		}
-	}
 	if err := os.WriteFile(mark, nil, 0o666); err != nil {
 		return nil, err
+	}
+	for _, i := range built {
+		c := Columns[i]
+		_, err := os.Stat(r.cache(c.Flags))
+		cost, buildErr := r.cost(Suite{Name: "std", Module: "std"}, c)
+		if buildErr != nil {
+			return nil, fmt.Errorf("the standard library: %w", buildErr)
+		}
+		if err != nil {
+			list = append(list, cost)
+		}
 	}
 	for _, i := range built {
 		c, err := r.cost(s, Columns[i])
@@ -73,16 +74,6 @@ func (r *Runner) clean() error {
 	return err
 }
 
-// toolexec gives a plain go command the tools of a column, each run by Measure.
-func (r *Runner) toolexec(cmd *exec.Cmd, c Column, report string) {
-	words := append(slices.Clone(r.Measure), report)
-	if c.Flags != nil {
-		words = append(append(words, r.Ftgo), c.Flags...)
-	}
-	cmd.Args = slices.Insert(cmd.Args, 2, "-toolexec="+strings.Join(words, " "))
-	cmd.Env = append(cmd.Env, "GOCACHE="+r.cache(c.Flags))
-}
-
 // Measure runs a command for go build's -toolexec, and adds a line to a report: the most memory that a compiler held.
 func Measure(report string, args []string) error {
 	cmd := exec.Command(args[0], args[1:]...)
@@ -94,15 +85,34 @@ func Measure(report string, args []string) error {
 	if !ok || !slices.ContainsFunc(args, func(arg string) bool { return filepath.Base(arg) == "compile" }) {
 		return nil
 	}
+	return add(report, u.Maxrss)
+}
+
+// Size adds the size of a program to a report. It stands in for the program when go test runs it.
+func Size(report, program string) error {
+	info, err := os.Stat(program)
+	if err != nil {
+		return err
+	}
+	return add(report, info.Size())
+}
+
+func add(report string, n int64) error {
 	f, err := os.OpenFile(report, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(f, u.Maxrss); err != nil {
+	if _, err := fmt.Fprintln(f, n); err != nil {
 		return err
 	}
 	return f.Close()
 }
+
+// The environment of a Runner's Self that makes it ftgo with its compilers measured.
+const (
+	EnvFtgo   = "FTGO_CORPUS_FTGO"   // the ftgo command
+	EnvReport = "FTGO_CORPUS_REPORT" // see Measure
+)
 
 func (r *Runner) cost(s Suite, c Column) (Cost, error) {
 	res := Cost{Suite: s.Name, Column: c.Name}
@@ -111,60 +121,57 @@ func (r *Runner) cost(s Suite, c Column) (Cost, error) {
 		return res, err
 	}
 	defer os.RemoveAll(tmp)
-	packages := slices.DeleteFunc(slices.Clone(s.Args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
-	// go list -export compiles and does not link.
-	cmd, err := r.command(s, nil, "list", append([]string{"-export", "-deps", "-test"}, packages...)...)
+	report, sizes := filepath.Join(tmp, "report"), filepath.Join(tmp, "sizes")
+	args := []string{"-vet=off", "-count=1", "-run=^$", "-exec=" + r.Self + " -size " + sizes}
+	args = append(args, slices.DeleteFunc(slices.Clone(s.Args), func(arg string) bool { return strings.HasPrefix(arg, "-") })...)
+	verb := "test"
+	if s.Module == "std" { // compiled alone
+		verb, args = "build", []string{"std"}
+	}
+	if c.Flags == nil {
+		args = append([]string{"-toolexec=" + r.Self + " -measure " + report}, args...)
+	}
+	cmd, err := r.command(s, c.Flags, verb, args...)
 	if err != nil {
 		return res, err
 	}
-	report := filepath.Join(tmp, "report")
-	r.toolexec(cmd, c, report)
+	if c.Flags != nil {
+		if cmd.Err != nil {
+			return res, cmd.Err
+		}
+		cmd.Path = r.Self
+		cmd.Env = append(cmd.Env, EnvFtgo+"="+r.Ftgo, EnvReport+"="+report)
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return res, fmt.Errorf("%w: %s", err, out)
 	}
-	res.CPU = seconds(cmd)
-	if res.Peak, err = peak(report); err != nil {
-		return res, err
-	}
-	bin := filepath.Join(tmp, "bin") + string(filepath.Separator)
-	link, err := r.command(s, c.Flags, "test", append([]string{"-c", "-vet=off", "-o", bin}, packages...)...)
+	res.CPU = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	peaks, err := numbers(report)
 	if err != nil {
 		return res, err
 	}
-	if out, err := link.CombinedOutput(); err != nil {
-		return res, fmt.Errorf("%w: %s", err, out)
+	for _, n := range peaks {
+		res.Peak = max(res.Peak, n*1024)
 	}
-	res.CPU += seconds(link)
-	binaries, err := os.ReadDir(bin)
-	if err != nil {
-		return res, err
+	list, err := numbers(sizes)
+	for _, n := range list {
+		res.Size += n
 	}
-	for _, e := range binaries {
-		info, err := e.Info()
-		if err != nil {
-			return res, err
-		}
-		res.Size += float64(info.Size())
-	}
-	return res, nil
+	return res, err
 }
 
-// peak returns the largest number of a report of Measure, in bytes.
-func peak(report string) (n float64, err error) {
+// numbers reads a report.
+func numbers(report string) (list []float64, err error) {
 	b, err := os.ReadFile(report)
-	if err != nil {
-		return 0, err
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
 	}
-	for _, word := range strings.Fields(string(b)) {
-		k, err := strconv.ParseFloat(word, 64)
+	for word := range strings.FieldsSeq(string(b)) {
+		n, err := strconv.ParseFloat(word, 64)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		n = max(n, k*1024)
+		list = append(list, n)
 	}
-	return n, nil
-}
-
-func seconds(cmd *exec.Cmd) float64 {
-	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	return list, nil
 }

@@ -24,10 +24,10 @@ type Result struct {
 
 // A Runner runs suites.
 type Runner struct {
-	Ftgo    string   // the command
-	Measure []string // words of a command that calls Measure with the arguments that follow
-	State   string   // directory for build caches, one for each way to build; "" for the user's own
-	Timeout string   // of each test binary; 30m if it is ""
+	Ftgo    string // the command
+	Self    string // this program: it calls Measure and Size for the arguments -measure and -size, and see EnvFtgo
+	State   string // directory for build caches, one for each way to build; "" for the user's own
+	Timeout string // of each test binary; 30m if it is ""
 }
 
 // Run runs a suite in a column. The error is about the run; tests that fail are in the result.

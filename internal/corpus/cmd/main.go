@@ -23,12 +23,12 @@ import (
 
 	"github.com/ftgo/ftgo/internal/bench"
 	"github.com/ftgo/ftgo/internal/corpus"
+	"github.com/ftgo/ftgo/rewriter"
 )
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) > 3 && os.Args[1] == "-measure" { // as a toolexec of the go command
-		err := corpus.Measure(os.Args[2], os.Args[3:])
+	if done, err := helper(os.Args[1:]); done {
 		if exit := new(exec.ExitError); errors.As(err, &exit) {
 			os.Exit(exit.ExitCode())
 		} else if err != nil {
@@ -74,6 +74,28 @@ func main() {
 	}
 }
 
+// helper does what the go command calls this program for while builds are measured.
+func helper(args []string) (done bool, err error) {
+	switch ftgo := os.Getenv(corpus.EnvFtgo); {
+	case len(args) > 2 && args[0] == "-measure":
+		return true, corpus.Measure(args[1], args[2:])
+	case len(args) > 2 && args[0] == "-size":
+		return true, corpus.Size(args[1], args[2])
+	case ftgo == "":
+		return false, nil
+	default:
+		_, rest, err := rewriter.ParseFlags(args)
+		if err != nil {
+			return true, err
+		}
+		if len(rest) > 0 && filepath.IsAbs(rest[0]) { // as the toolexec
+			return true, corpus.Measure(os.Getenv(corpus.EnvReport), append([]string{ftgo}, args...))
+		}
+		os.Exit(rewriter.Go(args[0], args[1:], rewriter.Flags{}))
+		return true, nil
+	}
+}
+
 // run prints a row for each run of each suite, and returns how many are not as the plain one.
 func run(suites []corpus.Suite, resume, cost bool, timeout time.Duration) (bad int, err error) {
 	cache, err := os.UserCacheDir()
@@ -104,11 +126,9 @@ func run(suites []corpus.Suite, resume, cost bool, timeout time.Duration) (bad i
 	}
 	if cost {
 		r.State = filepath.Join(state, build)
-		self, err := os.Executable()
-		if err != nil {
+		if r.Self, err = os.Executable(); err != nil {
 			return 0, err
 		}
-		r.Measure = []string{self, "-measure"}
 	}
 	store, err := corpus.OpenStore(filepath.Join(state, "results.json"), build, resume)
 	if err != nil {
@@ -123,6 +143,7 @@ func run(suites []corpus.Suite, resume, cost bool, timeout time.Duration) (bad i
 		}
 	}
 	t.Foot()
+	t.Total(store)
 	return t.Bad, nil
 }
 
