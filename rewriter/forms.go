@@ -258,7 +258,7 @@ func ftgo_enterHere(*ftgo_Site) uintptr
 func ftgo_exit(uintptr)
 `, t.N, t.N, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names)
 	if w.opt.Hide != "" {
-		fmt.Fprintf(&b, "\nvar %s [1]struct{}\n\ntype ftgo_bool = bool\n\nconst ftgo_true = 0 == 0\n\n//go:linkname ftgo_enterInlined runtime.ftgo_enterInlined\nfunc ftgo_enterInlined(*ftgo_Site) uintptr\n", w.opt.Hide)
+		fmt.Fprintf(&b, "\nvar %s [1]struct{}\n\ntype ftgo_bool bool\n\nconst ftgo_true = 0 == 0\n\n//go:linkname ftgo_enterInlined runtime.ftgo_enterInlined\nfunc ftgo_enterInlined(*ftgo_Site) uintptr\n", w.opt.Hide)
 	}
 	return []byte(b.String())
 }
