@@ -13,7 +13,15 @@ import (
 // reEntry writes
 //
 //	func (s *S) Foo(a int) error { if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_S_Foo(s, a) }; …the body, as it was… }
-//	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int) error { defer ftgo_exit(ftgo_enter(&ftgo_sites[7])); return ftgo_r.Foo(ftgo_p0) }
+//	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int) error { defer ftgo_exit(ftgo_enter(&ftgo_sites[7])); return ftgo_xS_Foo(ftgo_r, ftgo_p0) }
+//
+//	//go:noescape
+//	//go:linkname ftgo_xS_Foo example.com/p.(*S).Foo
+//	func ftgo_xS_Foo(ftgo_r *S, ftgo_p0 int) error
+//
+// The last name is the function's own once more, as one that the compiler knows nothing of. Otherwise the function and its wrapper would be
+// recursive to escape analysis, which takes what goes from a parameter to a result of a recursive function to be lost to the heap. What
+// the body does with its parameters it sees in the body.
 //
 // The wrapper of a method is a function, not a method: it stays out of method sets, type descriptors and the wrappers that
 // embedding makes. On a generic receiver it is a method, since there the type's constraints would be needed.
@@ -108,19 +116,82 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	case generic:
 		head += "(" + recvParam + ") " + wrapper + tparamList
 		callee = hook.Prefix + "r." + callee
-	case d.Recv != nil:
+	case d.Recv != nil && len(targs) > 0:
 		head += wrapper + tparamList
 		params = append([]string{recvParam}, params...)
 		callee = hook.Prefix + "r." + callee
+	case d.Recv != nil:
+		head += wrapper
+		params = append([]string{recvParam}, params...)
+		freshArgs = append([]string{hook.Prefix + "r"}, freshArgs...)
 	default:
 		head += wrapper + tparamList
+	}
+	alias := ""
+	if !generic && len(targs) == 0 && !w.opt.Assembly[w.symbol(d)] {
+		callee = hook.Prefix + "x" + strings.TrimPrefix(wrapper, hook.Prefix)
+		alias = fmt.Sprintf("\n//go:noescape\n//go:linkname %s %s\nfunc %[1]s(%[3]s) %[4]s\n", callee, w.symbol(d), strings.Join(params, ", "), results)
+		f.importUnsafe(w.fset)
 	}
 	enter := "ftgo_enter"
 	if w.names[len(w.names)-1].Form == Hidden {
 		enter = "ftgo_enterInlined"
 	}
-	fmt.Fprintf(&f.tail, "\n%s\n%s(%s) %s{ defer ftgo_exit(%s(&ftgo_sites[%s])); %s%s(%s) }\n",
-		f.directive(w.fset, d.Type.Func, false), head, strings.Join(params, ", "), results, enter, num, ret, callee, strings.Join(freshArgs, ", "))
+	fmt.Fprintf(&f.tail, "\n%s\n%s(%s) %s{ defer ftgo_exit(%s(&ftgo_sites[%s])); %s%s(%s) }\n%s",
+		f.directive(w.fset, d.Type.Func, false), head, strings.Join(params, ", "), results, enter, num, ret, callee, strings.Join(freshArgs, ", "), alias)
+}
+
+// symbol returns the name that the linker knows a function by.
+func (w *writer) symbol(d *ast.FuncDecl) string {
+	if d.Recv == nil && w.linknames[d.Name.Name] != "" {
+		return w.linknames[d.Name.Name]
+	}
+	return pathPrefix(w.path) + "." + funcName(d, w.aliases)
+}
+
+// pathPrefix escapes an import path as symbol names have it (PathToPrefix in cmd/internal/objabi).
+func pathPrefix(path string) string {
+	slash := strings.LastIndexByte(path, '/')
+	var b strings.Builder
+	for i := range len(path) {
+		if c := path[i]; c <= ' ' || c == '.' && i > slash || c == '%' || c == '"' || c >= 0x7f {
+			fmt.Fprintf(&b, "%%%02x", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// linknames collects the names that functions of the package are given by //go:linkname.
+func linknames(files []*ast.File) map[string]string {
+	m := map[string]string{}
+	for _, f := range files {
+		for _, g := range f.Comments {
+			for _, c := range g.List {
+				if words := strings.Fields(c.Text); len(words) == 3 && words[0] == "//go:linkname" {
+					m[words[1]] = words[2]
+				}
+			}
+		}
+	}
+	return m
+}
+
+// importUnsafe imports package unsafe, without which a file may not have linknames.
+func (f *file) importUnsafe(fset *token.FileSet) {
+	if f.unsafe {
+		return
+	}
+	f.unsafe = true
+	end := f.tree.Name.End()
+	off := f.off(end)
+	text := `; import _ "unsafe"`
+	rest := strings.TrimLeft(string(f.Src[off:]), " \t\r")
+	if rest != "" && rest[0] != '\n' && !strings.HasPrefix(rest, "//") {
+		text += f.directive(fset, end, true)
+	}
+	f.edits.insert(off, text)
 }
 
 // inPlace writes the conditional deferred exit. For what cannot name itself.

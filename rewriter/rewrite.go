@@ -33,6 +33,9 @@ type Options struct {
 	Hide string
 	// Notrace reports whether a function, by its full name, is to be left alone. It may be nil.
 	Notrace func(name string) bool
+	// Assembly holds the symbols that assembly of the package defines or refers to: the compiler knows of two calling conventions for
+	// them, and does not bear a second declaration.
+	Assembly map[string]bool
 	// Facts returns what Result.Facts was for an imported package that is not of the standard library, "" if that is not known. It
 	// may be nil.
 	Facts func(path string) string
@@ -116,6 +119,7 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 		w.opt.Hide = "" // the main package would need what cmd/cover adds to it
 	}
 	w.aliases = aliases(trees)
+	w.linknames = linknames(trees)
 	w.describe()
 	w.costs = newCosts(w.files, opt.Facts)
 	w.costs.built = w.built
@@ -159,6 +163,8 @@ type writer struct {
 	names    []Func          // of the hooked functions, by number
 	wrappers map[string]bool // names taken by wrappers
 	decls    map[*ast.FuncDecl]declInfo
+
+	linknames map[string]string // of functions, by the name in the package
 }
 
 // declInfo is what the decision on a declared function needs but for its cost.
@@ -218,6 +224,7 @@ type file struct {
 
 	imports map[string]string // paths of the imports, by their names in the file
 	hooked  bool
+	unsafe  bool // the import of that package is written
 
 	noPositions bool
 }

@@ -157,6 +157,9 @@ func compile(c *toolexec.Compile, flags Flags) error {
 		return err
 	}
 	debug.SetGCPercent(400) // a short life
+	if opt.Assembly, err = c.Assembly(); err != nil {
+		return err
+	}
 	opt.Facts = func(path string) string { return c.Between(path, factsStart, factsEnd) }
 	res, err := Rewrite(Package{Path: c.Package, Files: files}, opt)
 	if err == nil && !c.Std && c.Package != "main" {

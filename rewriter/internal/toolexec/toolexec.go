@@ -92,6 +92,26 @@ func (c *Compile) Value(flag string) string {
 	return ""
 }
 
+// Assembly returns the symbols that the assembly of the package defines or refers to, as -symabis lists them.
+func (c *Compile) Assembly() (map[string]bool, error) {
+	m := map[string]bool{}
+	for i, a := range c.Flags {
+		if a != "-symabis" || i+1 == len(c.Flags) {
+			continue
+		}
+		list, err := os.ReadFile(c.Flags[i+1])
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(list)) {
+			if words := strings.Fields(line); len(words) == 3 && (words[0] == "def" || words[0] == "ref") {
+				m[words[1]] = true
+			}
+		}
+	}
+	return m, nil
+}
+
 // ParseCompile takes the arguments of a compiler run apart. The go command puts the source files last.
 func ParseCompile(args []string) *Compile {
 	c := &Compile{Tool: args[0]}
