@@ -13,11 +13,11 @@ import (
 // reEntry writes
 //
 //	func (s *S) Foo(a int) error { if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_S_Foo(s, a) }; …the body, as it was… }
-//	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int) error { defer ftgo_exit(ftgo_enter(&ftgo_sites[7])); return ftgo_xS_Foo(ftgo_r, ftgo_p0) }
+//	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int) error { defer ftgo_exit(ftgo_enter(&ftgo_sites[7])); return ftgo_1S_Foo(ftgo_r, ftgo_p0) }
 //
 //	//go:noescape
-//	//go:linkname ftgo_xS_Foo example.com/p.(*S).Foo
-//	func ftgo_xS_Foo(ftgo_r *S, ftgo_p0 int) error
+//	//go:linkname ftgo_1S_Foo example.com/p.(*S).Foo
+//	func ftgo_1S_Foo(ftgo_r *S, ftgo_p0 int) error
 //
 // The last name is the function's own once more, as one that the compiler knows nothing of. Otherwise the function and its wrapper would be
 // recursive to escape analysis, which takes what goes from a parameter to a result of a recursive function to be lost to the heap. What
@@ -129,7 +129,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	}
 	alias := ""
 	if !generic && len(targs) == 0 && !w.opt.Assembly[w.symbol(d)] {
-		callee = hook.Prefix + "x" + strings.TrimPrefix(wrapper, hook.Prefix)
+		callee = hook.Prefix + "1" + strings.TrimPrefix(wrapper, hook.Prefix)
 		alias = fmt.Sprintf("\n//go:noescape\n//go:linkname %s %s\nfunc %[1]s(%[3]s) %[4]s\n", callee, w.symbol(d), strings.Join(params, ", "), results)
 		f.importUnsafe(w.fset)
 	}
