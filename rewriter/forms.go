@@ -116,20 +116,19 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	case generic:
 		head += "(" + recvParam + ") " + wrapper + tparamList
 		callee = hook.Prefix + "r." + callee
-	case d.Recv != nil && len(targs) > 0:
+	case d.Recv != nil:
 		head += wrapper + tparamList
 		params = append([]string{recvParam}, params...)
 		callee = hook.Prefix + "r." + callee
-	case d.Recv != nil:
-		head += wrapper
-		params = append([]string{recvParam}, params...)
-		freshArgs = append([]string{hook.Prefix + "r"}, freshArgs...)
 	default:
 		head += wrapper + tparamList
 	}
 	alias := ""
-	if !generic && len(targs) == 0 && !w.opt.Assembly[w.symbol(d)] {
-		callee = hook.Prefix + "1" + strings.TrimPrefix(wrapper, hook.Prefix)
+	if !generic && len(targs) == 0 && w.names[len(w.names)-1].Form != Hidden && !w.opt.Assembly[w.symbol(d)] { // a hidden one is inlined
+		callee = aliasName(wrapper)
+		if d.Recv != nil {
+			freshArgs = append([]string{hook.Prefix + "r"}, freshArgs...)
+		}
 		alias = fmt.Sprintf("\n//go:noescape\n//go:linkname %s %s\nfunc %[1]s(%[3]s) %[4]s\n", callee, w.symbol(d), strings.Join(params, ", "), results)
 		f.importUnsafe(w.fset)
 	}
@@ -140,6 +139,9 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	fmt.Fprintf(&f.tail, "\n%s\n%s(%s) %s{ defer ftgo_exit(%s(&ftgo_sites[%s])); %s%s(%s) }\n%s",
 		f.directive(w.fset, d.Type.Func, false), head, strings.Join(params, ", "), results, enter, num, ret, callee, strings.Join(freshArgs, ", "), alias)
 }
+
+// aliasName is the name under which a wrapper calls its function.
+func aliasName(wrapper string) string { return hook.Prefix + "1" + strings.TrimPrefix(wrapper, hook.Prefix) }
 
 // symbol returns the name that the linker knows a function by.
 func (w *writer) symbol(d *ast.FuncDecl) string {

@@ -245,7 +245,7 @@ func showFunc(w io.Writer, res *Result, fn Func) error {
 			switch {
 			case funcName(d, res.aliases) == outer:
 				wrapper = wrapperOf(d)
-			case wrapper == "" || d.Name.Name != wrapper:
+			case wrapper == "" || d.Name.Name != wrapper && d.Name.Name != aliasName(wrapper):
 				continue
 			}
 			var b bytes.Buffer
