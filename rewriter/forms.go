@@ -141,7 +141,9 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 }
 
 // aliasName is the name under which a wrapper calls its function.
-func aliasName(wrapper string) string { return hook.Prefix + "1" + strings.TrimPrefix(wrapper, hook.Prefix) }
+func aliasName(wrapper string) string {
+	return hook.Prefix + "1" + strings.TrimPrefix(wrapper, hook.Prefix)
+}
 
 // symbol returns the name that the linker knows a function by.
 func (w *writer) symbol(d *ast.FuncDecl) string {

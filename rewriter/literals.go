@@ -71,13 +71,13 @@ func (w *writer) decideLiteral(f *file, lit *ast.FuncLit, u use, name string, sc
 	if cost < 0 || w.opt.Inline < 0 {
 		return InPlace, "", cost
 	}
-	scale := func(limit int) int { return limit * w.opt.Inline / InlineKeep }
+	// A check in place takes the literal out of what it is inlined into, so a limit below the compiler's own changes nothing here.
 	switch {
-	case u == calledOnce && cost <= scale(inlineLiteralOnce), u == calledByVar && cost <= scale(inlineLiteral):
+	case u == calledOnce && cost <= inlineLiteralOnce, u == calledByVar && cost <= inlineLiteral:
 		return Inlined, fmt.Sprintf("the compiler inlines it where it is called (cost %d)", cost), cost
-	case scope.inlined && cost <= scale(inlineLiteral):
+	case scope.inlined && cost <= inlineLiteral:
 		return Inlined, fmt.Sprintf("it goes where the function around it is inlined (cost %d)", cost), cost
-	case u == usedAsValue && cost <= scale(tinyLiteral):
+	case u == usedAsValue && cost <= tinyLiteral:
 		return Inlined, fmt.Sprintf("it is too small to carry a check (cost %d)", cost), cost
 	}
 	return InPlace, "", cost
