@@ -63,7 +63,6 @@ func (o *Options) variants() []variant {
 type target struct {
 	path, dir string
 	bin       string // of the binaries, without the variant's suffix
-	names     []string
 }
 
 // Run measures, and prints the table. It returns the ratios to the plain build by column.
