@@ -136,6 +136,7 @@ var Exceptions = []Exception{
 	{"test", "", regexp.MustCompile(`^(maymorestack|noinit)\.go$`), "it counts the initializers of package main: the table is registered by one"},
 	{"fasthttp", "hook", regexp.MustCompile(`fasthttp TestAllocation(Client|FS)$`), "it measures allocations: a parameter that escapes is allocated twice a traced call"},
 	{"goccy-json", "hook", regexp.MustCompile(`stdtest TestTokenStringAllocations$`), "it measures allocations, which depend on what is inlined"},
+	{"compress", "hook", regexp.MustCompile(`xxhash TestAllocs(/Digest)?$`), "it measures allocations: a parameter that escapes is allocated twice a traced call"},
 	{"reflect", "on", regexp.MustCompile(`^reflect TestChanAlloc$`), "it measures allocations: a parameter that escapes is allocated twice a traced call"},
 	{"test/fixedbugs/issue", "on", regexp.MustCompile(`issue20780b\.go$`), "stack depth: arguments of 100 MB are there three times while traced"},
 }
