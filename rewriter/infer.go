@@ -3,6 +3,8 @@ package rewriter
 import (
 	"go/ast"
 	"go/token"
+	"strconv"
+	"strings"
 )
 
 // typ is what the estimate knows of a type without a type checker, which would take longer than all else that ftgo does: the syntax
@@ -554,4 +556,48 @@ func (v *costVisitor) declare(fields *ast.FieldList) {
 			v.locals[id.Name] = typ{t, v.imports}
 		}
 	}
+}
+
+// rangeTypes declares the variables of a range statement.
+func (v *costVisitor) rangeTypes(s *ast.RangeStmt) {
+	var key, value typ
+	u := v.c.under(v.typeOf(s.X))
+	switch x := u.expr.(type) {
+	case *ast.ArrayType:
+		key, value = basic("int"), typ{x.Elt, u.imports}
+	case *ast.MapType:
+		key, value = typ{x.Key, u.imports}, typ{x.Value, u.imports}
+	case *ast.ChanType:
+		key = typ{x.Value, u.imports}
+	case *ast.Ident:
+		key = basic("int")
+		if x.Name == "string" {
+			value = basic("rune")
+		}
+	}
+	for e, t := range map[ast.Expr]typ{s.Key: key, s.Value: value} {
+		if id, ok := e.(*ast.Ident); ok {
+			v.locals[id.Name] = t
+		}
+	}
+}
+
+// importNames returns the paths of a file's imports by the names under which it uses them.
+func importNames(f *ast.File) map[string]string {
+	m := map[string]string{"unsafe": "unsafe"}
+	for _, imp := range f.Imports {
+		path, err := strconv.Unquote(imp.Path.Value)
+		if err != nil {
+			continue
+		}
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		if imp.Name != nil {
+			name = imp.Name.Name
+		} else if len(name) > 1 && name[0] == 'v' && name[1] >= '0' && name[1] <= '9' {
+			name = path[:len(path)-len(name)-1]
+			name = name[strings.LastIndexByte(name, '/')+1:]
+		}
+		m[name] = path
+	}
+	return m
 }

@@ -1,0 +1,290 @@
+package rewriter
+
+import (
+	"go/ast"
+	"strings"
+)
+
+// This file says what the inliner charges for calls.
+
+func (v *costVisitor) call(e *ast.CallExpr) {
+	fun := unparen(e.Fun)
+	if v.constant(e) {
+		v.sum++
+		return
+	}
+	if id, ok := fun.(*ast.Ident); ok && v.builtin(id.Name, e) {
+		return
+	}
+	if len(e.Args) == 1 && v.isConversion(fun) {
+		v.conversion(e)
+		return
+	}
+	switch f := fun.(type) {
+	case *ast.Ident:
+		if _, local := v.locals[f.Name]; local {
+			v.sum += 2 + callCost
+			if v.params[f.Name] {
+				v.sum += paramCallCost - callCost
+			}
+			if lit := v.closures[f.Name]; lit != nil {
+				if cost := v.c.body(lit, v.imports); cost >= 0 && cost <= 2*InlineKeep {
+					v.sum += cost - callCost
+				}
+			}
+			v.packing(v.typeOf(f), e)
+			break
+		}
+		v.sum += 2 + v.callee(v.c.funcs[f.Name])
+		if d := v.c.funcs[f.Name]; d != nil {
+			if d.Type.TypeParams != nil {
+				v.sum += dictionary
+			}
+			v.arguments(d.Type.Params, v.c.imports[d], e)
+		}
+	case *ast.SelectorExpr:
+		v.selectorCall(f, e)
+	case *ast.FuncLit:
+		v.sum += 1 + literalCost
+		if cost := v.c.body(f, v.imports); cost >= 0 {
+			v.sum += cost
+		} else {
+			v.sum += callCost
+		}
+	default:
+		if d := v.c.genericCallee(fun); d != nil {
+			v.sum += 2 + v.callee(d) + dictionary
+			break
+		}
+		v.sum += 1 + callCost
+		v.dynamic(fun)
+		v.expr(fun)
+	}
+	v.exprs(e.Args)
+}
+
+// genericCallee returns the function of the package that F[T] or F[T, U] instantiates, nil if it is none.
+func (c *costs) genericCallee(fun ast.Expr) *ast.FuncDecl {
+	switch f := fun.(type) {
+	case *ast.IndexExpr:
+		fun = f.X
+	case *ast.IndexListExpr:
+		fun = f.X
+	}
+	if id, ok := fun.(*ast.Ident); ok {
+		return c.funcs[id.Name]
+	}
+	return nil
+}
+
+// dictionary is the cost of the argument that says for which types a generic function is called.
+const dictionary = 2
+
+// builtin adds the cost of a call of a predeclared function.
+func (v *costVisitor) builtin(name string, e *ast.CallExpr) bool {
+	if _, local := v.locals[name]; local || v.c.funcs[name] != nil {
+		return false
+	}
+	switch name {
+	case "recover":
+		v.sum += hairy
+	case "panic":
+		v.sum += 2
+		v.exprs(e.Args)
+	case "len", "cap", "append", "copy", "delete", "clear", "close", "complex", "real", "imag", "min", "max", "print", "println":
+		v.sum++
+		v.exprs(e.Args)
+		if name == "append" && len(e.Args) > 1 && !e.Ellipsis.IsValid() {
+			u := v.c.under(v.typeOf(e.Args[0]))
+			if a, ok := u.expr.(*ast.ArrayType); ok {
+				for _, arg := range e.Args[1:] {
+					v.convert(typ{a.Elt, u.imports}, arg)
+				}
+			}
+		}
+	case "make", "new":
+		v.sum++
+		if len(e.Args) == 1 && name == "make" { // of no size
+			v.sum++
+		}
+		v.exprs(e.Args[min(1, len(e.Args)):])
+	default:
+		return false
+	}
+	return true
+}
+
+// callee returns what a call of a function of the package costs: its own cost if it is inlined.
+func (v *costVisitor) callee(d *ast.FuncDecl) int {
+	if d != nil && d != v.self {
+		if cost := v.c.asBuilt(d); cost >= 0 {
+			return cost
+		}
+	}
+	return callCost
+}
+
+// arguments adds what passing a call's arguments costs beyond them: conversions to interfaces, and the slice of a variadic function.
+func (v *costVisitor) arguments(params *ast.FieldList, imports map[string]string, e *ast.CallExpr) {
+	list := fieldTypes(params, imports)
+	for i, arg := range e.Args {
+		if i >= len(list) {
+			break
+		}
+		if _, dots := list[i].expr.(*ast.Ellipsis); !dots {
+			v.convert(list[i], arg)
+		}
+	}
+	if n := len(list); n > 0 && !e.Ellipsis.IsValid() {
+		if dots, ok := list[n-1].expr.(*ast.Ellipsis); ok {
+			v.slice(typ{dots.Elt, imports}, e.Args[min(n-1, len(e.Args)):])
+		}
+	}
+}
+
+// packing does the same for a function value.
+func (v *costVisitor) packing(t typ, e *ast.CallExpr) {
+	u := v.c.under(t)
+	if ft, ok := u.expr.(*ast.FuncType); ok {
+		v.arguments(ft.Params, u.imports, e)
+	}
+}
+
+// slice adds the cost of the slice that holds variadic arguments.
+func (v *costVisitor) slice(elem typ, args []ast.Expr) {
+	v.sum++
+	if len(args) > 0 {
+		v.sum++
+	}
+	for _, arg := range args {
+		v.convert(elem, arg)
+	}
+}
+
+// selectorCall adds the cost of a call of f but for its arguments.
+func (v *costVisitor) selectorCall(f *ast.SelectorExpr, e *ast.CallExpr) {
+	if id, ok := f.X.(*ast.Ident); ok && v.isPackage(id) {
+		path := v.imports[id.Name]
+		k := v.c.known(path, f.Sel.Name)
+		switch {
+		case path == "unsafe":
+			v.sum++
+		case cheapCall(path, f.Sel.Name):
+			v.sum += 2
+		default:
+			v.sum += 2 + k.call()
+		}
+		v.external(k, e)
+		return
+	}
+	if x, ok := f.X.(*ast.SelectorExpr); ok && byteOrder(v.imports, x) {
+		v.sum += 2
+		return
+	}
+	recv := v.typeOf(f.X)
+	m := v.c.member(recv, f.Sel.Name)
+	v.sum += 1 + m.embedded
+	switch m.kind {
+	case methodMember:
+		v.sum += v.callee(m.decl)
+		_, ptr, generic := receiver(m.decl)
+		if generic {
+			v.sum += dictionary
+		}
+		v.receive(f.X, recv, m, ptr)
+		v.arguments(m.decl.Type.Params, v.c.imports[m.decl], e)
+	case importedMember:
+		k := v.c.known(m.path, m.name)
+		v.sum += k.call()
+		if k.known {
+			v.receive(f.X, recv, m, k.pointer)
+		}
+		v.external(k, e)
+	case fieldMember:
+		v.sum += 1 + callCost
+		v.dynamic(f.X)
+		v.packing(m.typ, e)
+	case interfaceMember:
+		v.sum += 1 + callCost
+		v.dynamic(f.X)
+	default:
+		if d := v.c.methods[f.Sel.Name]; d != nil && !recv.known() {
+			v.sum += v.callee(d)
+		} else {
+			v.sum += 1 + callCost
+		}
+	}
+	v.expr(f.X)
+}
+
+// receive adds the cost of taking a receiver's address, or of what it points to, where the method wants that.
+func (v *costVisitor) receive(x ast.Expr, recv typ, m member, pointer bool) {
+	if !recv.known() {
+		return
+	}
+	if m.embedded > 0 {
+		if m.embedded == 1 && pointer && m.value {
+			v.sum++
+			if _, ok := x.(*ast.Ident); ok && m.first {
+				v.sum -= 2
+			}
+		}
+		return
+	}
+	_, is := deref(v.c.underPointer(recv))
+	switch {
+	case pointer && !is:
+		v.sum++
+		if v.firstField(x) {
+			v.sum -= 2
+		}
+	case !pointer && is:
+		v.sum++
+	}
+}
+
+// external adds what passing arguments to a function of another package costs beyond them.
+func (v *costVisitor) external(k fact, e *ast.CallExpr) {
+	for _, digit := range k.params {
+		if i := int(digit - '0'); i < len(e.Args) {
+			v.convert(basic("any"), e.Args[i])
+		}
+	}
+	if k.variadic && !e.Ellipsis.IsValid() {
+		elem := typ{}
+		if k.ifaces {
+			elem = basic("any")
+		}
+		v.slice(elem, e.Args[min(k.fixed, len(e.Args)):])
+	}
+}
+
+// byteOrder reports whether x is binary.LittleEndian or BigEndian, whose methods are charged as a node.
+func byteOrder(imports map[string]string, x *ast.SelectorExpr) bool {
+	id, ok := x.X.(*ast.Ident)
+	return ok && imports[id.Name] == "encoding/binary" && strings.HasSuffix(x.Sel.Name, "Endian")
+}
+
+// cheapCall reports calls that the compiler replaces by an instruction or two (intrinsics.go in cmd/compile/internal/ssagen).
+func cheapCall(path, name string) bool {
+	switch path {
+	case "math/bits":
+		switch name {
+		case "TrailingZeros8", "TrailingZeros16", "TrailingZeros32", "TrailingZeros64", "TrailingZeros",
+			"Len", "Len8", "Len16", "Len32", "Len64", "OnesCount", "OnesCount8", "OnesCount16", "OnesCount32", "OnesCount64",
+			"ReverseBytes", "ReverseBytes16", "ReverseBytes32", "ReverseBytes64", "Add", "Add64", "Sub", "Sub64", "Mul", "Mul64", "Div64",
+			"RotateLeft", "RotateLeft8", "RotateLeft16", "RotateLeft32", "RotateLeft64":
+			return true
+		}
+	case "math":
+		switch name {
+		case "Sqrt", "Abs", "Floor", "Ceil", "Trunc", "RoundToEven", "Copysign", "FMA":
+			return true
+		}
+	case "sync/atomic":
+		return true
+	case "runtime":
+		return name == "KeepAlive"
+	}
+	return false
+}
