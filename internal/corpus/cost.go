@@ -44,15 +44,14 @@ func (r *Runner) Costs(s Suite) (list []Cost, err error) {
 		return nil, err
 	}
 	for _, i := range built {
-		c := Columns[i]
-		_, err := os.Stat(r.cache(c.Flags))
-		cost, buildErr := r.cost(Suite{Name: "std", Module: "std"}, c)
-		if buildErr != nil {
-			return nil, fmt.Errorf("the standard library: %w", buildErr)
+		if _, err := os.Stat(r.cache(Columns[i].Flags)); err == nil {
+			continue
 		}
+		c, err := r.cost(Suite{Name: "std", Module: "std"}, Columns[i])
 		if err != nil {
-			list = append(list, cost)
+			return nil, fmt.Errorf("the standard library: %w", err)
 		}
+		list = append(list, c)
 	}
 	for _, i := range built {
 		c, err := r.cost(s, Columns[i])
