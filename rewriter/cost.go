@@ -14,6 +14,8 @@ type costs struct {
 	consts  map[string]string        // its value if that is written as true or false
 	methods map[string]*ast.FuncDecl // methods whose name only one type has; nil for the other names
 	imports map[*ast.FuncDecl]map[string]string
+	name    string // of the package
+	depth   int    // of structs in one another, while letters looks at them
 	memo    map[*ast.FuncDecl]int
 	busy    map[*ast.FuncDecl]bool
 	built   func(d *ast.FuncDecl, cost int) int // see (*writer).built
@@ -39,7 +41,8 @@ func newCosts(files []*file, extern func(path string) string) *costs {
 	}
 	var methods []*ast.FuncDecl
 	for _, f := range files {
-		imports := importNames(f.tree)
+		c.name = f.tree.Name.Name
+		imports := c.importNames(f.tree)
 		f.imports = imports
 		for _, d := range f.tree.Decls {
 			switch d := d.(type) {

@@ -63,7 +63,7 @@ func TestFacts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "C=c G=3 I=i K=uint8 T.*M=2,v1a,p0,r*T T.V=2,rint T=t V=r*T"
+	const want = "@=p G=3 I=i K=uint8 T.*M=2,v1a,p0,r*T T.V=2,rint T=t V=r*T"
 	if res.Facts != want {
 		t.Fatalf("facts %q, want %q", res.Facts, want)
 	}
@@ -72,7 +72,8 @@ func TestFacts(t *testing.T) {
 	if !k.pointer || k.cost != 2 || !k.variadic || k.fixed != 1 || !k.ifaces || k.params != "0" || k.result != "*T" {
 		t.Errorf("T.M: %+v", k)
 	}
-	if !m["I"].iface || m["K"].basic != "uint8" || !m["C"].constant {
+	c := newCosts(nil, func(string) string { return res.Facts })
+	if !m["I"].iface || m["K"].basic != "uint8" || !c.known("p", "C").constant || c.known("p", "T.none").known || c.packageName("p") != "p" {
 		t.Errorf("%+v", m)
 	}
 }

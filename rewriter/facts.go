@@ -19,10 +19,13 @@ import (
 //	T.*M=5        the same of a method with a pointer receiver
 //	T=t  T=int64  a type that is no interface; its kind where that is a basic one
 //	T=i           an interface
-//	C=c  C=cfalse a constant; its value if that is a truth value
+//	T=t,wPWW      a type of these letters (wrappers.go)
+//	C=c  C=cfalse a constant; its value if that is a truth value. A name that a package's own facts leave out is a constant: some packages
+//	              have thousands
 //	F=r*T         the type of a single result, or of a variable: T of the package, a basic one, ~ for any other that is no interface, ^ for
 //	              any other interface
 //	F=p02         parameters 0 and 2 are interfaces
+//	@=name        the package's name
 type fact struct {
 	known    bool
 	cost     int // -1: it is not inlined
@@ -37,6 +40,8 @@ type fact struct {
 	basic    string
 	result   string
 	params   string
+	name     string
+	letters  string
 }
 
 // call returns what a call costs beyond its nodes.
@@ -53,6 +58,10 @@ func parseFacts(list string) map[string]fact {
 	for word := range strings.FieldsSeq(list) {
 		name, what, _ := strings.Cut(word, "=")
 		k := fact{known: true, cost: -1}
+		if name == "@" {
+			m[name] = fact{name: what}
+			continue
+		}
 		if t, method, ok := strings.Cut(name, ".*"); ok {
 			k.pointer = true
 			name = t + "." + method
@@ -62,6 +71,8 @@ func parseFacts(list string) map[string]fact {
 			case part == "":
 			case part == "t":
 				k.isType = true
+			case part[0] == 'w':
+				k.letters = part[1:]
 			case part == "i":
 				k.isType, k.iface = true, true
 			case part == "c", part == "ctrue", part == "cfalse":
@@ -87,6 +98,9 @@ func parseFacts(list string) map[string]fact {
 	return m
 }
 
+// packageName returns the name of a package, "" if it is not known.
+func (c *costs) packageName(path string) string { return c.known(path, "@").name }
+
 // known returns the fact of a name, Name or Type.Method, in a package.
 func (c *costs) known(path, name string) fact {
 	m, ok := c.facts[path]
@@ -98,7 +112,11 @@ func (c *costs) known(path, name string) fact {
 		m = parseFacts(list)
 		c.facts[path] = m
 	}
-	return m[name]
+	k, ok := m[name]
+	if !ok && m["@"].name != "" && !strings.Contains(name, ".") {
+		k = fact{known: true, cost: -1, constant: true}
+	}
+	return k
 }
 
 // stdFacts returns the facts of a package of the standard library.
@@ -161,12 +179,10 @@ func resultType(path string, k fact) typ {
 
 // own returns the facts of the package itself, for those that import it.
 func (c *costs) own() string {
-	var list []string
+	list := []string{"@=" + c.name}
 	add := func(name string, what ...string) {
 		what = slices.DeleteFunc(what, func(s string) bool { return s == "" })
-		if len(what) > 0 {
-			list = append(list, name+"="+strings.Join(what, ","))
-		}
+		list = append(list, name+"="+strings.Join(what, ","))
 	}
 	for name, d := range c.funcs {
 		if ast.IsExported(name) {
@@ -177,12 +193,18 @@ func (c *costs) own() string {
 		if !ast.IsExported(name) {
 			continue
 		}
+		if c.incomplete(typ{t.spec.Name, t.imports}) {
+			add(name)
+			continue
+		}
 		what := "t"
 		u := c.under(typ{t.spec.Name, t.imports})
 		if c.isInterface(u) {
 			what = "i"
 		} else if id, ok := u.expr.(*ast.Ident); ok && basicTypes[id.Name] {
 			what = id.Name
+		} else if l := c.letters(u); l != "" {
+			what += ",w" + l
 		}
 		add(name, what)
 		for m, d := range t.methods {
@@ -196,7 +218,7 @@ func (c *costs) own() string {
 		}
 	}
 	for name, value := range c.consts {
-		if ast.IsExported(name) {
+		if ast.IsExported(name) && value != "" {
 			add(name, "c"+value)
 		}
 	}

@@ -61,6 +61,20 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 			params = append(params, fresh+" "+f.text(p.Type))
 		}
 	}
+	form := w.names[len(w.names)-1].Form
+	if !generic && d.Type.TypeParams == nil && w.share && !w.opt.Assembly[w.symbol(d)] {
+		for i, a := range args {
+			if variadic, ok := strings.CutSuffix(a, "..."); ok {
+				args[i] = variadic
+				params[i] = strings.Replace(params[i], " ...", " []", 1)
+			}
+		}
+		if d.Recv != nil {
+			args, params = append([]string{recvArg}, args...), append([]string{recvParam}, params...)
+		}
+		w.dispatchShared(f, d, num, wrapper, form, args, params)
+		return
+	}
 	var tparams, targs []string
 	if d.Type.TypeParams != nil {
 		for _, p := range d.Type.TypeParams.List {
@@ -96,18 +110,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	case d.Recv != nil:
 		call = wrapper + targList + "(" + strings.Join(append([]string{recvArg}, args...), ", ") + ")"
 	}
-	if w.names[len(w.names)-1].Form == Hidden {
-		if names := w.nameResults(f, d.Type); len(names) > 0 {
-			call = strings.Join(names, ", ") + " = " + call
-		}
-		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { var ftgo_d ftgo_bool; %s[0] = func() (_ struct{}) { if ftgo_take(&ftgo_sites[%s]) { %s; ftgo_d = ftgo_true }; return }(); if ftgo_d { return } }",
-			num, w.opt.Hide, num, call))
-	} else {
-		if ret == "" {
-			call += "; return"
-		}
-		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 && ftgo_take(&ftgo_sites[%s]) { %s%s }", num, num, ret, call))
-	}
+	w.dispatch(f, d, num, form, call, ret != "")
 
 	// The wrapper.
 	callee := d.Name.Name + targList
@@ -138,6 +141,24 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	}
 	fmt.Fprintf(&f.tail, "\n%s\n%s(%s) %s{ defer ftgo_exit(%s(&ftgo_sites[%s])); %s%s(%s) }\n%s",
 		f.directive(w.fset, d.Type.Func, false), head, strings.Join(params, ", "), results, enter, num, ret, callee, strings.Join(freshArgs, ", "), alias)
+}
+
+// dispatch puts the check in front of a function's body; call is what it does while on.
+func (w *writer) dispatch(f *file, d *ast.FuncDecl, num string, form Form, call string, returns bool) {
+	if form == Hidden {
+		if names := w.nameResults(f, d.Type); len(names) > 0 {
+			call = strings.Join(names, ", ") + " = " + call
+		}
+		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { var ftgo_d ftgo_bool; %s[0] = func() (_ struct{}) { if ftgo_take(&ftgo_sites[%s]) { %s; ftgo_d = ftgo_true }; return }(); if ftgo_d { return } }",
+			num, w.opt.Hide, num, call))
+		return
+	}
+	if returns {
+		call = "return " + call
+	} else {
+		call += "; return"
+	}
+	f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 && ftgo_take(&ftgo_sites[%s]) { %s }", num, num, call))
 }
 
 // aliasName is the name under which a wrapper calls its function.
@@ -332,6 +353,7 @@ func ftgo_enterHere(*ftgo_Site) uintptr
 //go:linkname ftgo_exit runtime.ftgo_exit
 func ftgo_exit(uintptr)
 `, t.N, t.N, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names)
+	b.Write(w.tail.Bytes())
 	if w.opt.Hide != "" {
 		fmt.Fprintf(&b, "\nvar %s [1]struct{}\n\ntype ftgo_bool bool\n\nconst ftgo_true = 0 == 0\n\n//go:linkname ftgo_enterInlined runtime.ftgo_enterInlined\nfunc ftgo_enterInlined(*ftgo_Site) uintptr\n", w.opt.Hide)
 	}

@@ -582,22 +582,36 @@ func (v *costVisitor) rangeTypes(s *ast.RangeStmt) {
 	}
 }
 
-// importNames returns the paths of a file's imports by the names under which it uses them.
-func importNames(f *ast.File) map[string]string {
+// importNames returns the paths of a file's imports by the names under which it uses them. The name of a package of which nothing is known
+// is a guess, which gives way to all others.
+func (c *costs) importNames(f *ast.File) map[string]string {
 	m := map[string]string{"unsafe": "unsafe"}
+	var guesses []string
 	for _, imp := range f.Imports {
 		path, err := strconv.Unquote(imp.Path.Value)
 		if err != nil {
 			continue
 		}
 		name := path[strings.LastIndexByte(path, '/')+1:]
-		if imp.Name != nil {
-			name = imp.Name.Name
-		} else if len(name) > 1 && name[0] == 'v' && name[1] >= '0' && name[1] <= '9' {
+		if len(name) > 1 && name[0] == 'v' && name[1] >= '0' && name[1] <= '9' && len(path) > len(name) {
 			name = path[:len(path)-len(name)-1]
 			name = name[strings.LastIndexByte(name, '/')+1:]
 		}
+		switch real := c.packageName(path); {
+		case imp.Name != nil:
+			name = imp.Name.Name
+		case real != "":
+			name = real
+		case stdFacts(path) == "":
+			guesses = append(guesses, name, path)
+			continue
+		}
 		m[name] = path
+	}
+	for i := 0; i < len(guesses); i += 2 {
+		if m[guesses[i]] == "" {
+			m[guesses[i]] = guesses[i+1]
+		}
 	}
 	return m
 }

@@ -253,16 +253,33 @@ func showFunc(w io.Writer, res *Result, fn Func) error {
 			if err := cfg.Fprint(&b, fset, &printer.CommentedNode{Node: d, Comments: tree.Comments}); err != nil {
 				return err
 			}
-			src, err := format.Source(b.Bytes())
-			if err != nil {
-				return err
-			}
-			if _, err := fmt.Fprintf(w, "%s\n", bytes.TrimSpace(src)); err != nil {
+			if err := showSource(w, b.Bytes()); err != nil {
 				return err
 			}
 		}
+		symbol := linknames([]*ast.File{tree})[wrapper]
+		shared := res.sources[symbol[strings.LastIndexByte(symbol, '.')+1:]]
+		if wrapper == "" || shared == "" {
+			continue
+		}
+		if err := showSource(w, []byte(shared)); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// showSource prints a declaration, with a blank line in front of what ftgo adds.
+func showSource(w io.Writer, src []byte) error {
+	src, err := format.Source(bytes.TrimSpace(src))
+	if err != nil {
+		return err
+	}
+	if bytes.Contains(src, []byte("\nfunc "+hook.Prefix)) || bytes.HasPrefix(src, []byte("func "+hook.Prefix)) {
+		fmt.Fprintln(w)
+	}
+	_, err = fmt.Fprintf(w, "%s\n", src)
+	return err
 }
 
 // wrapperOf returns the name of the wrapper that a function's dispatch calls.

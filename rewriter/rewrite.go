@@ -36,6 +36,8 @@ type Options struct {
 	// Assembly holds the symbols that assembly of the package defines or refers to: the compiler knows of two calling conventions for
 	// them, and does not bear a second declaration.
 	Assembly map[string]bool
+	// Word is the size of a word in bytes: 4, or 8, which 0 stands for.
+	Word int
 	// Facts returns what Result.Facts was for an imported package that is not of the standard library, "" if that is not known. It
 	// may be nil.
 	Facts func(path string) string
@@ -86,7 +88,10 @@ type Result struct {
 	Hidden bool   // a function is hooked in that form, so the compiler is to be told of the array
 	Facts  string // what the estimate of inlining wants to know where this package is imported
 
+	Wrappers map[string]int // how many functions share which wrapper; without those that only this package could have
+
 	aliases map[string]ast.Expr // the package's
+	sources map[string]string   // of shared wrappers, by name
 }
 
 // A Package is what one run of the compiler is given.
@@ -99,7 +104,7 @@ type Package struct {
 // who should be shown the compiler's own.
 func Rewrite(p Package, opt Options) (*Result, error) {
 	var trees []*ast.File
-	w := &writer{opt: opt, path: p.Path, fset: token.NewFileSet(), wrappers: map[string]bool{}}
+	w := &writer{opt: opt, path: p.Path, fset: token.NewFileSet(), wrappers: map[string]bool{}, common: map[string]int{}, sources: map[string]string{}}
 	for _, f := range p.Files {
 		tree, err := parser.ParseFile(w.fset, f.Name, f.Src, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
@@ -123,8 +128,9 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 	w.describe()
 	w.costs = newCosts(w.files, opt.Facts)
 	w.costs.built = w.built
+	w.share = w.shares()
 	w.numberInitializers(trees)
-	res := &Result{aliases: w.aliases}
+	res := &Result{aliases: w.aliases, sources: w.sources}
 	for _, f := range w.files {
 		w.file(f)
 		if f.hooked {
@@ -134,6 +140,7 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 	res.Funcs = w.funcs
 	res.Hidden = slices.ContainsFunc(w.funcs, func(f Func) bool { return f.Form == Hidden })
 	res.Facts = w.costs.own()
+	res.Wrappers = w.common
 	if len(w.names) > 0 {
 		res.Table = w.table()
 	}
@@ -165,6 +172,13 @@ type writer struct {
 	decls    map[*ast.FuncDecl]declInfo
 
 	linknames map[string]string // of functions, by the name in the package
+
+	share bool           // wrappers are shared
+	exact map[string]int // numbers of signatures with types of no class
+	tail  bytes.Buffer   // shared wrappers, to be appended to the table
+
+	common  map[string]int    // see Result.Wrappers
+	sources map[string]string // see Result
 }
 
 // declInfo is what the decision on a declared function needs but for its cost.

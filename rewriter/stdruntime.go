@@ -99,7 +99,7 @@ func PatchRuntime(files []File, release, goarch string) ([]File, error) {
 	if asmClock[goarch] != "" {
 		clock = clockDecls
 	}
-	return append(out, File{"", []byte(runtimeSource + clock + "\n" + shape())}), nil
+	return append(out, File{"", []byte(runtimeSource + clock + "\n" + shape() + string(hostedWrappers()))}), nil
 }
 
 // PatchRuntimeAsm adds the reading of the processor's counter to one of package runtime's assembly files. It returns nil if the file is

@@ -67,10 +67,11 @@ func TestScripts(t *testing.T) {
 			return strings.Contains(string(goroot), "golang.org"+string(filepath.Separator)+"toolchain@"), err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"count":     count,
-			"debuginfo": debuginfo,
-			"same":      same,
-			"traced":    traced,
+			"count":      count,
+			"debuginfo":  debuginfo,
+			"same":       same(normalise),
+			"sameframes": same(func(s string) string { return arguments.ReplaceAllString(normalise(s), "") }),
+			"traced":     traced,
 		},
 	})
 }
@@ -91,10 +92,13 @@ func count(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// same A B: two files of stack traces are the same but for addresses and goroutine numbers.
-func same(ts *testscript.TestScript, neg bool, args []string) {
-	a, b := normalise(ts.ReadFile(args[0])), normalise(ts.ReadFile(args[1]))
-	if (a == b) == neg {
-		ts.Fatalf("%s and %s:\n%s\n----\n%s", args[0], args[1], a, b)
+// same A B: two files of stack traces are the same but for what normal takes out. For sameframes that is also what the runtime does not print
+// of a call that is inlined.
+func same(normal func(string) string) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		a, b := normal(ts.ReadFile(args[0])), normal(ts.ReadFile(args[1]))
+		if (a == b) == neg {
+			ts.Fatalf("%s and %s:\n%s\n----\n%s", args[0], args[1], a, b)
+		}
 	}
 }

@@ -9,6 +9,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"go/build"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -39,7 +40,14 @@ func main() {
 	verbose := flag.Bool("v", false, "print every difference")
 	all := flag.Bool("all", false, "print every function with both costs")
 	std := flag.Bool("std", false, "print what the estimate knows of the standard library, as rewriter/stdfacts.txt lists them")
+	wrappers := flag.Bool("wrappers", false, "print what wrappers the packages below the given directories would share, as rewriter/wrappers.txt lists them")
 	flag.Parse()
+	if *wrappers {
+		if err := printWrappers(flag.Args()); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if *std {
 		if err := printStd(); err != nil {
 			log.Fatal(err)
@@ -155,6 +163,63 @@ func printStd() error {
 	return nil
 }
 
+// common is how many packages must have a wrapper for package runtime to hold it: a small function's wrapper is only needed with
+// -inline=hook.
+var common = map[bool]int{false: 3, true: 6}
+
+// printWrappers lists the wrappers that package runtime should hold, see rewriter/wrappers.go.
+func printWrappers(dirs []string) error {
+	packages := map[string]int{}
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(dir string, d os.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return err
+			}
+			if d.Name() == "testdata" || strings.HasPrefix(d.Name(), "_") {
+				return filepath.SkipDir
+			}
+			pkg, err := build.ImportDir(dir, 0)
+			if err != nil || len(pkg.GoFiles) == 0 {
+				return nil // not one of this system's
+			}
+			var files []rewriter.File
+			for _, name := range pkg.GoFiles {
+				name = filepath.Join(dir, name)
+				src, err := os.ReadFile(name)
+				if err != nil {
+					return err
+				}
+				files = append(files, rewriter.File{Name: name, Src: src})
+			}
+			for _, opt := range []rewriter.Options{{Inline: rewriter.InlineKeep}, {Inline: -1, Hide: "a"}} {
+				res, err := rewriter.Rewrite(rewriter.Package{Path: dir, Files: files}, opt)
+				if err != nil {
+					return err
+				}
+				for name := range res.Wrappers {
+					hidden := strings.HasPrefix(name, "ftgo_0")
+					if hidden == (opt.Hide != "") {
+						packages[strings.TrimPrefix(name, "ftgo_")]++
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var list []string
+	for name, n := range packages {
+		if n >= common[name[0] == '0'] {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	fmt.Println(strings.Join(list, "\n"))
+	return nil
+}
+
 // facts lists those of a package; costs are of its inlined functions, under the compiler's names for them.
 func facts(p *types.Package, costs map[string]string) (list []string) {
 	add := func(name string, cost string, sig *types.Signature) {
@@ -209,6 +274,9 @@ func facts(p *types.Package, costs map[string]string) (list []string) {
 			case *types.Basic:
 				kind = u.Name()
 			}
+			if l := letters(obj.Type()); kind == "t" && l != "" {
+				kind += ",w" + l
+			}
 			list = append(list, name+"="+kind)
 			named, ok := obj.Type().(*types.Named)
 			if !ok || kind == "i" {
@@ -227,6 +295,37 @@ func facts(p *types.Package, costs map[string]string) (list []string) {
 		}
 	}
 	return list
+}
+
+// letters states a type as rewriter/wrappers.go has it.
+func letters(t types.Type) string {
+	if named, ok := t.(*types.Named); ok && named.TypeParams().Len() > 0 {
+		return ""
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Pointer, *types.Map, *types.Chan, *types.Signature:
+		return "P"
+	case *types.Interface:
+		return "E"
+	case *types.Slice:
+		return "L"
+	case *types.Basic:
+		if u.Kind() == types.UnsafePointer {
+			return "P"
+		}
+		return rewriter.BasicLetters[u.Name()]
+	case *types.Struct:
+		all := ""
+		for f := range u.Fields() {
+			l := letters(f.Type())
+			if l == "" || f.Name() == "_" {
+				return ""
+			}
+			all += l
+		}
+		return rewriter.StructLetters(all)
+	}
+	return ""
 }
 
 // result states a type as rewriter/facts.go has it.

@@ -1,0 +1,457 @@
+package rewriter
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"go/ast"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// A wrapper of its own for every function would be half of what the compiler has to do for hooks, and most of their text: each is a function with
+// a deferred call, which brings a second function with it. But to the calling convention a value is a few words in registers, and the garbage
+// collector asks no more of a word than whether it is a pointer. So functions of one shape share a wrapper, which is handed the site and the
+// function, and each function sees it under a name of its own, with its own types:
+//
+//	func ftgo_wPPW_WP(p0, p1 *ftgo_Site, p2 uintptr, s *ftgo_Site, f func(*ftgo_Site, *ftgo_Site, uintptr) (uintptr, *ftgo_Site)) (uintptr, *ftgo_Site) { … }
+//
+// stands for func (*T, string) error. That holds while everything is passed in registers, or nothing is (src/cmd/compile/abi-internal.md).
+// The letters:
+//
+//	P  a word that is a pointer to the garbage collector
+//	W  a word that is none
+//	B H I J  integers of 1, 2, 4 and 8 bytes, where they are no words
+//	F D C Z  float32, float64, complex64, complex128
+//	S E L    strings, interfaces and slices, where there may be too few registers
+const (
+	ifaceWords  = "WP" // the first word is a pointer to static data
+	sliceWords  = "PWW"
+	stringWords = "PW"
+
+	// Registers on all processors that have some to spare (internal/abi).
+	maxWords  = 9
+	maxFloats = 8
+)
+
+// letterTypes are the types that stand for letters.
+var letterTypes = map[byte]string{
+	'P': "*ftgo_Site", 'W': "uintptr", 'B': "uint8", 'H': "uint16", 'I': "uint32", 'J': "uint64", 'F': "float32", 'D': "float64",
+	'C': "complex64", 'Z': "complex128", 'S': "string", 'E': "interface{}", 'L': "[]uint8",
+}
+
+// BasicLetters are the letters of the predeclared types: registers and frames know no signs, and leave what they do not use undefined.
+var BasicLetters = map[string]string{
+	"bool": "B", "int8": "B", "uint8": "B", "byte": "B", "int16": "H", "uint16": "H", "int32": "I", "uint32": "I", "rune": "I",
+	"int64": "J", "uint64": "J", "int": "W", "uint": "W", "uintptr": "W", "float32": "F", "float64": "D", "complex64": "C", "complex128": "Z",
+	"string": "S", "error": "E", "any": "E",
+}
+
+// shares reports whether wrappers can be shared in the package: it must leave the names of predeclared types alone.
+func (w *writer) shares() bool {
+	for name := range BasicLetters {
+		if w.costs.types[name] != nil {
+			return false
+		}
+	}
+	return !w.redeclared()
+}
+
+// letters returns the letters of a type, "" if it must be named itself.
+func (c *costs) letters(t typ) string {
+	generic := c.generic(t)
+	t = c.under(t)
+	switch t.expr.(type) {
+	case *ast.StarExpr, *ast.StructType, *ast.Ident, *ast.SelectorExpr:
+		if generic {
+			return "" // a name in it may be a type parameter's
+		}
+	}
+	switch e := t.expr.(type) {
+	case *ast.StarExpr:
+		if c.inHeap(typ{e.X, t.imports}) {
+			return "P"
+		}
+	case *ast.MapType, *ast.ChanType, *ast.FuncType:
+		return "P"
+	case *ast.InterfaceType:
+		return "E"
+	case *ast.Ellipsis:
+		return "L"
+	case *ast.ArrayType:
+		if e.Len == nil {
+			return "L"
+		}
+	case *ast.StructType:
+		return c.structLetters(t)
+	case *ast.Ident:
+		return BasicLetters[e.Name]
+	case *ast.SelectorExpr:
+		path, name := imported(t)
+		if path == "unsafe" {
+			return "P"
+		}
+		switch k := c.known(path, name); {
+		case k.iface:
+			return "E"
+		case k.basic != "":
+			return BasicLetters[k.basic]
+		default:
+			return k.letters
+		}
+	}
+	return ""
+}
+
+// generic reports whether a type is an instance of a generic one of the package.
+func (c *costs) generic(t typ) bool {
+	for range 10 {
+		d := c.named(t)
+		if d == nil {
+			return false
+		}
+		if d.spec.TypeParams != nil {
+			return true
+		}
+		t = typ{d.spec.Type, d.imports}
+	}
+	return true
+}
+
+// structLetters returns those of a struct of words.
+func (c *costs) structLetters(t typ) string {
+	all := ""
+	for _, f := range t.expr.(*ast.StructType).Fields.List {
+		s := ""
+		blank := slices.ContainsFunc(f.Names, func(id *ast.Ident) bool { return id.Name == "_" })
+		if c.depth < 5 && !blank {
+			c.depth++
+			s = c.letters(typ{f.Type, t.imports})
+			c.depth--
+		}
+		if s == "" {
+			return ""
+		}
+		all += strings.Repeat(s, max(1, len(f.Names)))
+		if len(all) > maxWords {
+			return ""
+		}
+	}
+	return StructLetters(all)
+}
+
+// StructLetters returns the letters of a struct with its padding: what stands alone in a word is as good as a word. "" says that there are other things in
+// it.
+func StructLetters(letters string) string {
+	b := []byte(letters)
+	words := false
+	for i, l := range b {
+		switch {
+		case !small(l):
+			words = words || l != 'F' && l != 'C'
+			if l == 'F' || l == 'C' {
+				return ""
+			}
+		case i > 0 && small(b[i-1]) || i+1 < len(b) && small(b[i+1]):
+			return ""
+		}
+	}
+	if !words {
+		return "" // it is no multiple of a word
+	}
+	for i, l := range b {
+		if small(l) {
+			b[i] = 'W'
+		}
+	}
+	return string(b)
+}
+
+// small reports whether a letter is of an integer that need not be a word.
+func small(l byte) bool { return l == 'B' || l == 'H' || l == 'I' }
+
+// inWords puts parameters or results in terms of words.
+func (w *writer) inWords(list []string, words int) ([]string, bool) {
+	var all []byte
+	floats := 0
+	for _, s := range list {
+		if s[0] == '{' {
+			return nil, false
+		}
+		for i := range len(s) {
+			switch l := s[i]; l {
+			case 'S':
+				all = append(all, stringWords...)
+			case 'E':
+				all = append(all, ifaceWords...)
+			case 'L':
+				all = append(all, sliceWords...)
+			case 'J':
+				if w.opt.Word == 4 {
+					return nil, false
+				}
+				all = append(all, 'W')
+			case 'F', 'D', 'C', 'Z':
+				floats, words = floats+2, words+1
+				all = append(all, l)
+			default:
+				all = append(all, l)
+			}
+		}
+	}
+	if len(all) > words || floats > maxFloats {
+		return nil, false
+	}
+	alone := func(i int) bool { return i < 0 || i >= len(all) || !small(all[i]) && all[i] != 'F' && all[i] != 'C' }
+	out := make([]string, len(all))
+	for i, l := range all {
+		if small(l) && alone(i-1) && alone(i+1) {
+			l = 'W'
+		}
+		out[i] = string(l)
+	}
+	return out, true
+}
+
+// inHeap reports whether what a pointer of this type points to is known to be Go's.
+func (c *costs) inHeap(elem typ) bool {
+	if path, name := imported(elem); path != "" {
+		return c.known(path, name).isType
+	}
+	if id, ok := unparen(elem.expr).(*ast.Ident); ok && c.types[id.Name] == nil {
+		return BasicLetters[id.Name] != ""
+	}
+	return !c.incomplete(elem)
+}
+
+// incomplete reports whether a type of the package may be an incomplete one of C's. Pointers to those are none to the garbage collector, and
+// C libraries put anything in them.
+func (c *costs) incomplete(t typ) bool {
+	for range 10 {
+		if id, ok := unparen(t.expr).(*ast.Ident); ok && strings.HasPrefix(id.Name, "_C") {
+			return true
+		}
+		if path, name := imported(t); path != "" {
+			return !c.known(path, name).isType
+		}
+		d := c.named(t)
+		if d == nil {
+			return false
+		}
+		t = typ{d.spec.Type, d.imports}
+	}
+	return true
+}
+
+// typeKey tells types apart that are of no class: ok is false if that takes more than their syntax.
+func (w *writer) typeKey(t typ) (key string, ok bool) {
+	switch e := unparen(t.expr).(type) {
+	case *ast.Ident:
+		return e.Name, w.costs.types[e.Name] != nil
+	case *ast.SelectorExpr:
+		path, name := imported(t)
+		return path + "." + name, stdFacts(path) != "" || w.costs.packageName(path) != ""
+	}
+	return "", false
+}
+
+// A signature is what a wrapper can be shared by.
+type signature struct {
+	name            string // of the wrapper
+	params, results []string
+	common          bool // all types are of letters, so that any file can hold the wrapper
+}
+
+// signature returns that of a function, as a function: with its receiver first.
+func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
+	imports := w.costs.imports[d]
+	exact := map[string]string{}
+	list := func(fields *ast.FieldList) (list []string) {
+		if fields == nil {
+			return nil
+		}
+		for _, p := range fields.List {
+			t := typ{p.Type, imports}
+			s := w.costs.letters(t)
+			if s == "" {
+				text := f.text(p.Type)
+				k, ok := w.typeKey(t)
+				if !ok {
+					k = f.Name + " " + text
+				}
+				s = "{" + k + "}"
+				exact[s] = text
+			}
+			for range max(1, len(p.Names)) {
+				list = append(list, s)
+			}
+		}
+		return list
+	}
+	params, results := append(list(d.Recv), list(d.Type.Params)...), list(d.Type.Results)
+	p, ok1 := w.inWords(params, maxWords-2) // the site and the function come with them
+	r, ok2 := w.inWords(results, maxWords)
+	if ok1 && ok2 {
+		params, results = p, r
+	} else {
+		// A struct's letters say nothing without the registers.
+		full := func(list []string, fields ...*ast.FieldList) {
+			i := 0
+			for _, l := range fields {
+				if l == nil {
+					continue
+				}
+				for _, p := range l.List {
+					for range max(1, len(p.Names)) {
+						if len(list[i]) > 1 && list[i][0] != '{' {
+							text := f.text(p.Type)
+							k, ok := w.typeKey(typ{p.Type, imports})
+							if !ok {
+								k = f.Name + " " + text
+							}
+							list[i] = "{" + k + "}"
+							exact[list[i]] = text
+						}
+						i++
+					}
+				}
+			}
+		}
+		full(params, d.Recv, d.Type.Params)
+		full(results, d.Type.Results)
+	}
+	s := signature{name: strings.Join(params, "") + "_" + strings.Join(results, ""), common: len(exact) == 0}
+	types := func(list []string) (types []string) {
+		for _, s := range list {
+			if text, ok := exact[s]; ok {
+				types = append(types, text)
+			} else {
+				types = append(types, letterTypes[s[0]])
+			}
+		}
+		return types
+	}
+	s.params, s.results = types(params), types(results)
+	if !s.common {
+		if w.exact == nil {
+			w.exact = map[string]int{}
+		}
+		n, ok := w.exact[s.name]
+		if !ok {
+			n = len(w.exact)
+			w.exact[s.name] = n
+		}
+		s.name = strconv.Itoa(n)
+	}
+	return s
+}
+
+// dispatchShared hooks a function that shares its wrapper:
+//
+//	func (s *S) Foo(a int) error { if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_S_Foo(s, a, &ftgo_sites[7], ftgo_1S_Foo) }; …the body, as it was… }
+//
+//	//go:noescape
+//	//go:linkname ftgo_S_Foo example.com/p.ftgo_wPW_E
+//	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int, _ *ftgo_Site, _ func()) error
+//
+//	//go:linkname ftgo_1S_Foo example.com/p.(*S).Foo
+//	func ftgo_1S_Foo()
+//
+// The compiler knows nothing of either name. If the function named itself, it and its wrapper would be recursive to escape analysis, which takes
+// what goes from a parameter to a result of a recursive function to be lost to the heap, and to the inliner. What the body does with its
+// parameters the compiler sees in the body.
+func (w *writer) dispatchShared(f *file, d *ast.FuncDecl, num, alias string, form Form, args, params []string) {
+	self := aliasName(alias)
+	call := fmt.Sprintf("%s(%s)", alias, strings.Join(append(args, "&ftgo_sites["+num+"]", self), ", "))
+	results := f.results(d.Type) // before they are given names
+	w.dispatch(f, d, num, form, call, results != "")
+	fmt.Fprintf(&f.tail, "\n//go:noescape\n//go:linkname %s %s\nfunc %[1]s(%[3]s) %[4]s\n\n//go:linkname %[5]s %[6]s\nfunc %[5]s()\n",
+		alias, w.shared(f, d, form), strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), results, self, w.symbol(d))
+	f.importUnsafe(w.fset)
+}
+
+// shared returns the symbol of the wrapper for a function that is hooked in the given form, and writes the wrapper if it is the first of the
+// package that package runtime does not have.
+func (w *writer) shared(f *file, d *ast.FuncDecl, form Form) string {
+	s := w.signature(f, d)
+	name := hook.Prefix + "w" + s.name
+	if form == Hidden {
+		name = hook.Prefix + "0w" + s.name
+	}
+	if w.sources[name] == "" {
+		var b bytes.Buffer
+		s.write(&b, name)
+		w.sources[name] = b.String()
+	}
+	if s.common {
+		w.common[name]++
+		if hosted[name] {
+			return "runtime." + name
+		}
+	}
+	symbol := pathPrefix(w.path) + "." + name
+	if !w.wrappers[name] {
+		w.wrappers[name] = true
+		out := &w.tail
+		if !s.common {
+			out = &f.tail
+		}
+		out.WriteString(w.sources[name])
+	}
+	return symbol
+}
+
+// write writes a wrapper.
+func (s signature) write(b *bytes.Buffer, name string) {
+	enter := "ftgo_enter"
+	if strings.HasPrefix(name, hook.Prefix+"0") {
+		enter = "ftgo_enterInlined"
+	}
+	var params, args []string
+	for i, t := range s.params {
+		args = append(args, fmt.Sprintf("%sp%d", hook.Prefix, i))
+		params = append(params, args[i]+" "+t)
+	}
+	results, ret := "", ""
+	if len(s.results) > 0 {
+		results, ret = " ("+strings.Join(s.results, ", ")+")", "return "
+	}
+	params = append(params, "ftgo_s *ftgo_Site", fmt.Sprintf("ftgo_f func(%s)%s", strings.Join(s.params, ", "), results))
+	fmt.Fprintf(b, "\nfunc %s(%s)%s { defer ftgo_exit(%s(ftgo_s)); %sftgo_f(%s) }\n", name, strings.Join(params, ", "), results, enter, ret, strings.Join(args, ", "))
+}
+
+// Package runtime has the wrappers that many packages share, so that they are compiled once for all. The list is made by
+// go run ./internal/estimate -wrappers DIR... > rewriter/wrappers.txt, of the standard library and the modules of the corpus.
+//
+//go:embed wrappers.txt
+var wrapperList string
+
+var hosted = func() map[string]bool {
+	m := map[string]bool{}
+	for name := range strings.FieldsSeq(wrapperList) {
+		m[hook.Prefix+name] = true
+	}
+	return m
+}()
+
+// hostedWrappers returns the source of those.
+func hostedWrappers() []byte {
+	var b bytes.Buffer
+	for name := range strings.FieldsSeq(wrapperList) {
+		var s signature
+		_, letters, _ := strings.Cut(name, "w")
+		params, results, _ := strings.Cut(letters, "_")
+		for i := range len(params) {
+			s.params = append(s.params, letterTypes[params[i]])
+		}
+		for i := range len(results) {
+			s.results = append(s.results, letterTypes[results[i]])
+		}
+		fmt.Fprintf(&b, "\n//go:linkname %s%s", hook.Prefix, name)
+		s.write(&b, hook.Prefix+name)
+	}
+	return b.Bytes()
+}
