@@ -30,8 +30,8 @@ const module = "github.com/ftgo/ftgo"
 const autoFile = "zz_ftgo_auto.go"
 
 // An injection links the library into programs that do not import it, without touching a file of theirs: an overlay (go help build)
-// adds a file that imports it to each main package, or to each tested package, and the library's own source below the root of
-// the module, in a directory that no pattern matches.
+// adds a file that imports it to each main package, or to each tested package, and the library's own source below the standard
+// library or the root of the module, in a directory that no pattern matches.
 type injection struct {
 	replace map[string]string // the overlay
 	extra   []string          // files to name beside files that the command line names
@@ -178,7 +178,7 @@ func (in *injection) test(cmd *goCommand, p *packages.Package, seen map[string]b
 		return err
 	}
 	pkg := p.Name
-	if strings.HasPrefix(imp, "_ftgo/") { // the library imports much of the standard library: from inside, that would be a cycle
+	if strings.HasPrefix(dir, filepath.Join(cmd.env("GOROOT"), "src")+string(filepath.Separator)) { // the library imports much of the standard library: from inside, that would be a cycle
 		pkg = strings.TrimSuffix(pkg, "_test") + "_test"
 	}
 	return in.add(filepath.Join(dir, "zz_ftgo_auto_test.go"), importFile(pkg, imp))
@@ -223,6 +223,11 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 	if mod == module {
 		return Library, nil
 	}
+	// Below the standard library it is compiled once for all modules. A toolchain that was downloaded as a module has it there no more than
+	// any other module in the cache.
+	if src := filepath.Join(cmd.env("GOROOT"), "src"); !strings.HasPrefix(src, cmd.env("GOMODCACHE")+string(filepath.Separator)) {
+		return "_ftgo/runtime", in.addLibrary(src, "")
+	}
 	if root == "" { // outside of any module: make the directory one
 		root, mod = dir, "ftgo.local"
 		release := strings.TrimPrefix(cmd.env("GOVERSION"), "go")
@@ -230,11 +235,7 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 			return "", err
 		}
 	}
-	prefix := mod + "/"
-	if mod == "std" { // whose packages have no prefix
-		prefix = ""
-	}
-	return prefix + "_ftgo/runtime", in.addLibrary(root, prefix)
+	return mod + "/_ftgo/runtime", in.addLibrary(root, mod+"/")
 }
 
 // addLibrary adds the library's source below root/_ftgo, with its imports of itself renamed: prefix begins the import paths of packages

@@ -60,13 +60,13 @@ func tool(flags Flags, args []string) error {
 	switch {
 	case c.Std && c.Package == "runtime":
 		return compileRuntime(c)
-	case c.Std && (!flags.Std || underHooks(c.Import) != "") || len(c.Files) == 0 || c.Output == "" || strings.HasSuffix(c.Import, ".test"):
-		return toolexec.Exec(args)
 	case isLibrary(c.Import):
 		if err := checkABI(c); err != nil {
 			return err
 		}
 		return toolexec.Exec(libraryFlags(args))
+	case c.Std && (!flags.Std || underHooks(c.Import) != "") || len(c.Files) == 0 || c.Output == "" || strings.HasSuffix(c.Import, ".test"):
+		return toolexec.Exec(args)
 	case !matchPackage(flags.Pkg, strings.TrimSuffix(c.Import, "_test")):
 		return toolexec.Exec(args)
 	}
