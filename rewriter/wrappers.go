@@ -368,8 +368,12 @@ func (w *writer) dispatchShared(f *file, d *ast.FuncDecl, num, alias string, for
 	call := fmt.Sprintf("%s(%s)", alias, strings.Join(append(args, "&ftgo_sites["+num+"]", self), ", "))
 	results := f.results(d.Type) // before they are given names
 	w.dispatch(f, d, num, form, call, results != "")
-	fmt.Fprintf(&f.tail, "\n//go:noescape\n//go:linkname %s %s\nfunc %[1]s(%[3]s) %[4]s\n\n//go:linkname %[5]s %[6]s\nfunc %[5]s()\n",
-		alias, w.shared(f, d, form), strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), results, self, w.symbol(d))
+	symbol, at := w.shared(f, d, form), f.directive(w.fset, d.Type.Func, false)
+	if at != "" {
+		at += "\n"
+	}
+	fmt.Fprintf(&f.tail, "\n//go:noescape\n//go:linkname %s %s\n%sfunc %[1]s(%[4]s) %s\n\n//go:linkname %s %s\nfunc %[6]s()\n",
+		alias, symbol, at, strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), results, self, w.symbol(d))
 	f.importUnsafe(w.fset)
 }
 

@@ -69,6 +69,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"count":      count,
 			"debuginfo":  debuginfo,
+			"offpath":    offpath,
 			"same":       same(normalise),
 			"sameframes": same(func(s string) string { return arguments.ReplaceAllString(normalise(s), "") }),
 			"traced":     traced,

@@ -63,18 +63,34 @@ func (o *Options) instructions(targets []*target) (*table, error) {
 		}
 		found := results(out)
 		for _, name := range sortedKeys(found) {
-			// As many iterations as take 50 ms when nothing counts, or a second under valgrind.
+			// As many iterations as take 50 ms when nothing counts, or a second under valgrind; and so many that they are most of what is
+			// counted, if the machine had other things to do while time was taken.
 			few := max(1, int(0.05/float64(c.slow)*2/found[name].sec))
 			many := 3*few + 10
+			count := func(v variant, iterations int) (float64, error) {
+				// A signal for preemption would be counted or not, and callgrind does not survive many.
+				env := append(v.env(), "GODEBUG=asyncpreemptoff=1")
+				return c.count(tg.dir, env, append([]string{tg.bin + v.binary}, o.args(exact(name), fmt.Sprintf("%dx", iterations))...)...)
+			}
+			for plain := o.variants()[0]; ; many *= 4 {
+				less, err := count(plain, few)
+				if err != nil {
+					return nil, err
+				}
+				more, err := count(plain, many)
+				if err != nil {
+					return nil, err
+				}
+				if more > 3*less || many > 1<<24 {
+					break
+				}
+			}
 			for range o.Count {
 				for _, v := range o.variants() {
 					o.progress("%s %s (%s)", tg.path, name, v.name)
 					var n [2]float64
 					for i, iterations := range []int{few, many} {
-						// A signal for preemption would be counted or not, and callgrind does not survive many.
-						env := append(v.env(), "GODEBUG=asyncpreemptoff=1")
-						n[i], err = c.count(tg.dir, env, append([]string{tg.bin + v.binary}, o.args(exact(name), fmt.Sprintf("%dx", iterations))...)...)
-						if err != nil {
+						if n[i], err = count(v, iterations); err != nil {
 							return nil, err
 						}
 					}
