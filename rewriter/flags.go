@@ -1,10 +1,12 @@
 package rewriter
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -116,6 +118,7 @@ func (f Flags) options() (Options, error) {
 			return false
 		}
 	}
+	opt.Arch = cmp.Or(os.Getenv("GOARCH"), runtime.GOARCH)
 	return opt, nil
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// reEntry writes
+// reEntry hooks a function that is entered a second time by way of a wrapper: one that it shares (dispatchShared), or, where that cannot be, its
+// own. Then it writes
 //
 //	func (s *S) Foo(a int) error { if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_S_Foo(s, a) }; …the body, as it was… }
 //	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int) error { defer ftgo_exit(ftgo_enter(&ftgo_sites[7])); return ftgo_1S_Foo(ftgo_r, ftgo_p0) }
@@ -39,8 +40,8 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 			wrapper = base + "_" + wrapper
 		}
 	}
-	prefix := hook.Prefix
-	if w.names[len(w.names)-1].Form == Hidden {
+	prefix, form := hook.Prefix, w.names[len(w.names)-1].Form
+	if form == Hidden {
 		prefix += "0" // for package runtime: a literal lies between the function and the wrapper
 	}
 	wrapper = w.unique(prefix+wrapper, num)
@@ -61,7 +62,6 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 			params = append(params, fresh+" "+f.text(p.Type))
 		}
 	}
-	form := w.names[len(w.names)-1].Form
 	if !generic && d.Type.TypeParams == nil && w.share && !w.opt.Assembly[w.symbol(d)] {
 		for i, a := range args {
 			if variadic, ok := strings.CutSuffix(a, "..."); ok {
@@ -127,7 +127,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		head += wrapper + tparamList
 	}
 	alias := ""
-	if !generic && len(targs) == 0 && w.names[len(w.names)-1].Form != Hidden && !w.opt.Assembly[w.symbol(d)] { // a hidden one is inlined
+	if !generic && len(targs) == 0 && form != Hidden && !w.opt.Assembly[w.symbol(d)] { // a hidden one is inlined
 		callee = aliasName(wrapper)
 		if d.Recv != nil {
 			freshArgs = append([]string{hook.Prefix + "r"}, freshArgs...)
@@ -136,7 +136,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		f.importUnsafe(w.fset)
 	}
 	enter := "ftgo_enter"
-	if w.names[len(w.names)-1].Form == Hidden {
+	if form == Hidden {
 		enter = "ftgo_enterInlined"
 	}
 	fmt.Fprintf(&f.tail, "\n%s\n%s(%s) %s{ defer ftgo_exit(%s(&ftgo_sites[%s])); %s%s(%s) }\n%s",

@@ -36,8 +36,8 @@ type Options struct {
 	// Assembly holds the symbols that assembly of the package defines or refers to: the compiler knows of two calling conventions for
 	// them, and does not bear a second declaration.
 	Assembly map[string]bool
-	// Word is the size of a word in bytes: 4, or 8, which 0 stands for.
-	Word int
+	// Arch is the processor, as GOARCH has it.
+	Arch string
 	// Facts returns what Result.Facts was for an imported package that is not of the standard library, "" if that is not known. It
 	// may be nil.
 	Facts func(path string) string
@@ -104,7 +104,7 @@ type Package struct {
 // who should be shown the compiler's own.
 func Rewrite(p Package, opt Options) (*Result, error) {
 	var trees []*ast.File
-	w := &writer{opt: opt, path: p.Path, fset: token.NewFileSet(), wrappers: map[string]bool{}, common: map[string]int{}, sources: map[string]string{}}
+	w := &writer{opt: opt, path: p.Path, fset: token.NewFileSet(), wrappers: map[string]bool{}, common: map[string]int{}, sources: map[string]string{}, exact: map[string]int{}}
 	for _, f := range p.Files {
 		tree, err := parser.ParseFile(w.fset, f.Name, f.Src, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {

@@ -141,10 +141,6 @@ func compile(c *toolexec.Compile, flags Flags) error {
 	if err != nil {
 		return err
 	}
-	switch os.Getenv("GOARCH") {
-	case "386", "arm", "mips", "mipsle":
-		opt.Word = 4
-	}
 	opt.JoinLines = !strings.HasPrefix(c.Release, "go1.26")
 	if slices.Contains(c.Flags, "-l") && opt.Inline == InlineKeep {
 		opt.Inline = -1 // nothing is inlined

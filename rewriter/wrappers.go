@@ -12,7 +12,7 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// A wrapper of its own for every function would be half of what the compiler has to do for hooks, and most of their text: each is a function with
+// A wrapper of its own for every function would be half of what the compiler has to do for hooks, and half of their text: each is a function with
 // a deferred call, which brings a second function with it. But to the calling convention a value is a few words in registers, and the garbage
 // collector asks no more of a word than whether it is a pointer. So functions of one shape share a wrapper, which is handed the site and the
 // function, and each function sees it under a name of its own, with its own types:
@@ -32,7 +32,7 @@ const (
 	sliceWords  = "PWW"
 	stringWords = "PW"
 
-	// Registers on all processors that have some to spare (internal/abi).
+	// Registers on all processors that pass values in some (internal/abi), but for s390x. Floats and complex numbers are counted as two each.
 	maxWords  = 9
 	maxFloats = 8
 )
@@ -190,7 +190,8 @@ func (w *writer) inWords(list []string, words int) ([]string, bool) {
 			case 'L':
 				all = append(all, sliceWords...)
 			case 'J':
-				if w.opt.Word == 4 {
+				switch w.opt.Arch {
+				case "386", "arm", "mips", "mipsle": // a word has 4 bytes
 					return nil, false
 				}
 				all = append(all, 'W')
@@ -269,21 +270,24 @@ type signature struct {
 func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 	imports := w.costs.imports[d]
 	exact := map[string]string{}
+	itself := func(p *ast.Field) string {
+		text := f.text(p.Type)
+		key, ok := w.typeKey(typ{p.Type, imports})
+		if !ok {
+			key = f.Name + " " + text
+		}
+		key = "{" + key + "}"
+		exact[key] = text
+		return key
+	}
 	list := func(fields *ast.FieldList) (list []string) {
 		if fields == nil {
 			return nil
 		}
 		for _, p := range fields.List {
-			t := typ{p.Type, imports}
-			s := w.costs.letters(t)
+			s := w.costs.letters(typ{p.Type, imports})
 			if s == "" {
-				text := f.text(p.Type)
-				k, ok := w.typeKey(t)
-				if !ok {
-					k = f.Name + " " + text
-				}
-				s = "{" + k + "}"
-				exact[s] = text
+				s = itself(p)
 			}
 			for range max(1, len(p.Names)) {
 				list = append(list, s)
@@ -292,8 +296,12 @@ func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 		return list
 	}
 	params, results := append(list(d.Recv), list(d.Type.Params)...), list(d.Type.Results)
-	p, ok1 := w.inWords(params, maxWords-2) // the site and the function come with them
-	r, ok2 := w.inWords(results, maxWords)
+	most := maxWords
+	if w.opt.Arch == "s390x" {
+		most = 8
+	}
+	p, ok1 := w.inWords(params, most-2) // the site and the function come with them
+	r, ok2 := w.inWords(results, most)
 	if ok1 && ok2 {
 		params, results = p, r
 	} else {
@@ -307,13 +315,7 @@ func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 				for _, p := range l.List {
 					for range max(1, len(p.Names)) {
 						if len(list[i]) > 1 && list[i][0] != '{' {
-							text := f.text(p.Type)
-							k, ok := w.typeKey(typ{p.Type, imports})
-							if !ok {
-								k = f.Name + " " + text
-							}
-							list[i] = "{" + k + "}"
-							exact[list[i]] = text
+							list[i] = itself(p)
 						}
 						i++
 					}
@@ -336,9 +338,6 @@ func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 	}
 	s.params, s.results = types(params), types(results)
 	if !s.common {
-		if w.exact == nil {
-			w.exact = map[string]int{}
-		}
 		n, ok := w.exact[s.name]
 		if !ok {
 			n = len(w.exact)
@@ -354,7 +353,7 @@ func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 //	func (s *S) Foo(a int) error { if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_S_Foo(s, a, &ftgo_sites[7], ftgo_1S_Foo) }; …the body, as it was… }
 //
 //	//go:noescape
-//	//go:linkname ftgo_S_Foo example.com/p.ftgo_wPW_E
+//	//go:linkname ftgo_S_Foo runtime.ftgo_wPW_WP
 //	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int, _ *ftgo_Site, _ func()) error
 //
 //	//go:linkname ftgo_1S_Foo example.com/p.(*S).Foo

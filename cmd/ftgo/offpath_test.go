@@ -49,10 +49,10 @@ func countPath(program, function string) (n int, err error) {
 	}
 	for i := 0; i < len(ops); n++ {
 		op, to, _ := strings.Cut(ops[i], " ")
-		switch jump := op == "JMP"; {
+		switch {
 		case op == "RET":
 			return n + 1, nil
-		case jump, op == "JE" && strings.Contains(ops[i-1], "ftgo_mask"), strings.HasPrefix(op, "CBZ"):
+		case op == "JMP", op == "JE" && strings.Contains(ops[i-1], "ftgo_mask"), strings.HasPrefix(op, "CBZ"):
 			to = to[strings.LastIndexByte(to, ' ')+1:]
 			if rel, ok := strings.CutSuffix(to, "(PC)"); ok { // arm64
 				d, err := strconv.Atoi(rel)

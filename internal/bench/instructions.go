@@ -72,11 +72,12 @@ func (o *Options) instructions(targets []*target) (*table, error) {
 				env := append(v.env(), "GODEBUG=asyncpreemptoff=1")
 				return c.count(tg.dir, env, append([]string{tg.bin + v.binary}, o.args(exact(name), fmt.Sprintf("%dx", iterations))...)...)
 			}
-			for plain := o.variants()[0]; ; many *= 4 {
-				less, err := count(plain, few)
-				if err != nil {
-					return nil, err
-				}
+			plain := o.variants()[0]
+			less, err := count(plain, few)
+			if err != nil {
+				return nil, err
+			}
+			for ; ; many *= 4 {
 				more, err := count(plain, many)
 				if err != nil {
 					return nil, err
