@@ -50,16 +50,16 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	var params, args, freshArgs []string
 	n := 0
 	for _, p := range d.Type.Params.List {
-		dots := ""
-		if _, ok := p.Type.(*ast.Ellipsis); ok {
-			dots = "..."
+		dots, typ := "", f.text(p.Type)
+		if e, ok := p.Type.(*ast.Ellipsis); ok {
+			dots, typ = "...", "..."+f.text(e.Elt) // without a line break between the two, which may not follow []
 		}
 		for i := range max(1, len(p.Names)) {
 			fresh := fmt.Sprintf("%sp%d", hook.Prefix, n)
 			n++
 			args = append(args, w.nameParam(f, p, i, fresh)+dots)
 			freshArgs = append(freshArgs, fresh+dots)
-			params = append(params, fresh+" "+f.text(p.Type))
+			params = append(params, fresh+" "+typ)
 		}
 	}
 	if !generic && d.Type.TypeParams == nil && w.share && !w.opt.Assembly[w.symbol(d)] {
