@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/dave/dst v0.28.0
+	github.com/google/go-cmp v0.7.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da

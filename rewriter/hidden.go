@@ -33,17 +33,14 @@ const hiddenCost = 13
 // hiddenArray is the name of the array, unless cmd/cover's configuration wants names to begin otherwise.
 const hiddenArray = "ftgo_cov"
 
-// canHide reports whether a function can have the form. The compiler judges generic ones anew in each package that imports them, where it
-// does not know of the array.
-func canHide(d *ast.FuncDecl) bool {
-	if d.Type.TypeParams != nil {
-		return false
+// generic reports whether a function has type parameters, or its receiver has. The compiler judges such functions anew in each package that
+// imports them, where it does not know of the array; and a profile does not tell their instances apart.
+func generic(d *ast.FuncDecl) bool {
+	if d.Type.TypeParams != nil || d.Recv == nil {
+		return d.Type.TypeParams != nil
 	}
-	if d.Recv != nil {
-		_, _, generic := receiver(d)
-		return !generic
-	}
-	return true
+	_, _, generic := receiver(d)
+	return generic
 }
 
 // nameResults gives all results of a function names, and returns them.

@@ -21,8 +21,8 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// load lists packages with the files that the compiler would be given, and gives opt the facts of what they import.
-func load(patterns []string, deps bool, opt *Options) ([]*packages.Package, error) {
+// load lists packages with the files that the compiler would be given, and gives opt the profile and the facts of what they import.
+func load(patterns []string, deps bool, pgo string, opt *Options) ([]*packages.Package, error) {
 	const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedModule | packages.NeedImports | packages.NeedDeps
 	pkgs, err := packages.Load(&packages.Config{Mode: mode}, patterns...)
 	if err != nil {
@@ -43,7 +43,12 @@ func load(patterns []string, deps bool, opt *Options) ([]*packages.Package, erro
 			all = append(all, p)
 		}
 	})
-	if opt.Inline < InlineKeep {
+	if opt.Inline >= 0 {
+		if opt.Hot, err = profileOf(pkgs, pgo); err != nil {
+			return nil, err
+		}
+	}
+	if opt.Inline < InlineKeep || opt.Hot != nil {
 		if out, err := exec.Command("go", "env", "GOTOOLDIR").Output(); err == nil && hides(filepath.Join(strings.TrimSpace(string(out)), "compile")) {
 			opt.Hide = hiddenArray
 		}
@@ -54,6 +59,37 @@ func load(patterns []string, deps bool, opt *Options) ([]*packages.Package, erro
 	}
 	slices.SortFunc(pkgs, func(a, b *packages.Package) int { return strings.Compare(a.ID, b.ID) })
 	return pkgs, nil
+}
+
+// profileOf reads the profile that packages are built with, if there is one: pgo is a file, off, or auto for the default.pgo of the main package.
+func profileOf(pkgs []*packages.Package, pgo string) (map[string]bool, error) {
+	switch pgo {
+	case "off":
+		return nil, nil
+	case "auto":
+		pgo = ""
+		for _, p := range pkgs {
+			file := filepath.Join(p.Dir, "default.pgo")
+			if _, err := os.Stat(file); err != nil || p.Name != "main" {
+				continue
+			}
+			if pgo != "" {
+				return nil, fmt.Errorf("%s and %s: each main package has a build of its own; list one, or name a profile with -pgo", pgo, file)
+			}
+			pgo = file
+		}
+		if pgo == "" {
+			return nil, nil
+		}
+	}
+	cmd := exec.Command("go", "tool", "preprofile", "-i", pgo)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("-pgo=%s: %w\n%s", pgo, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return hotNames(bytes.NewReader(out))
 }
 
 // factsOf returns the facts of packages, as a build would find them in their export data.
@@ -102,12 +138,13 @@ func whyNot(p *packages.Package, flags Flags) string {
 }
 
 // PrintFuncs lists every function of the packages: how it is hooked, or why it is not.
-func PrintFuncs(w io.Writer, patterns []string, deps bool, flags Flags) error {
+// pgo is -pgo as the go command has it.
+func PrintFuncs(w io.Writer, patterns []string, deps bool, pgo string, flags Flags) error {
 	opt, err := flags.options()
 	if err != nil {
 		return err
 	}
-	pkgs, err := load(patterns, deps, &opt)
+	pkgs, err := load(patterns, deps, pgo, &opt)
 	if err != nil {
 		return err
 	}
@@ -145,15 +182,15 @@ func PrintFuncs(w io.Writer, patterns []string, deps bool, flags Flags) error {
 }
 
 // Show prints rewritten source as the compiler gets it, formatted, and without the comments that keep positions: of a file, or of a
-// function named as in stack traces, "example.com/p.F" or "p.(*T).M".
-func Show(w io.Writer, what string, flags Flags) error {
+// function named as in stack traces, "example.com/p.F" or "p.(*T).M". pgo is -pgo as the go command has it.
+func Show(w io.Writer, what, pgo string, flags Flags) error {
 	opt, err := flags.options()
 	if err != nil {
 		return err
 	}
 	opt.NoPositions = true
 	if strings.HasSuffix(what, ".go") {
-		return showFile(w, what, opt)
+		return showFile(w, what, pgo, opt)
 	}
 	slash := strings.LastIndexByte(what, '/') + 1
 	dot := strings.IndexByte(what[slash:], '.')
@@ -164,7 +201,7 @@ func Show(w io.Writer, what string, flags Flags) error {
 	if path == "main" {
 		path = "."
 	}
-	results, err := rewriteAll(path, opt)
+	results, err := rewriteAll(path, pgo, opt)
 	if err != nil {
 		return err
 	}
@@ -179,8 +216,8 @@ func Show(w io.Writer, what string, flags Flags) error {
 }
 
 // rewriteAll rewrites the packages that match a pattern.
-func rewriteAll(pattern string, opt Options) ([]*Result, error) {
-	pkgs, err := load([]string{pattern}, false, &opt)
+func rewriteAll(pattern, pgo string, opt Options) ([]*Result, error) {
+	pkgs, err := load([]string{pattern}, false, pgo, &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -199,12 +236,12 @@ func rewriteAll(pattern string, opt Options) ([]*Result, error) {
 	return results, nil
 }
 
-func showFile(w io.Writer, name string, opt Options) error {
+func showFile(w io.Writer, name, pgo string, opt Options) error {
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return err
 	}
-	results, err := rewriteAll("file="+abs, opt)
+	results, err := rewriteAll("file="+abs, pgo, opt)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,9 @@ func (w *writer) decideLiteral(f *file, lit *ast.FuncLit, u use, name string, sc
 	case scope.inlined && cost <= inlineLiteral:
 		return Inlined, fmt.Sprintf("it goes where the function around it is inlined (cost %d)", cost), cost
 	case u == usedAsValue && cost <= tinyLiteral:
-		return Inlined, fmt.Sprintf("it is too small to carry a check (cost %d)", cost), cost
+		if limit, why := w.limit(name); limit >= 0 {
+			return Inlined, fmt.Sprintf("it is too small to carry a check (cost %d%s)", cost, why), cost
+		}
 	}
 	return InPlace, "", cost
 }

@@ -28,6 +28,9 @@ type Options struct {
 	// Inline is the cost up to which the compiler inlines a function and ftgo leaves it so: 80, the compiler's own limit, keeps
 	// everything inlined that is; -1 hooks every function.
 	Inline int
+	// Hot are the functions that a profile of the program calls hot, by full name: the others are hooked whatever Inline says. nil without
+	// a profile.
+	Hot map[string]bool
 	// Hide names an array of no size to which assignments cost the inliner nothing, so that small functions can be hooked and
 	// inlined all the same; see hidden.go. Without a name they lose one or the other.
 	Hide string
@@ -356,13 +359,17 @@ func (w *writer) form(info declInfo, d *ast.FuncDecl, cost int) (Form, string) {
 	if strings.HasSuffix(f.Name, "_test.go") && calledByTesting(d) {
 		return ReEntry, ""
 	}
-	if cost >= 0 && cost <= w.opt.Inline {
-		return Inlined, fmt.Sprintf("the compiler inlines it (cost %d)", cost)
+	limit, why := w.opt.Inline, ""
+	if !generic(d) {
+		limit, why = w.limit(name)
+	}
+	if cost >= 0 && cost <= limit {
+		return Inlined, fmt.Sprintf("the compiler inlines it (cost %d%s)", cost, why)
 	}
 	if shadowsItself(d) {
 		return InPlace, ""
 	}
-	if w.opt.Hide != "" && cost >= 0 && cost+hiddenCost <= InlineKeep && canHide(d) {
+	if w.opt.Hide != "" && cost >= 0 && cost+hiddenCost <= InlineKeep && !generic(d) {
 		return Hidden, ""
 	}
 	return ReEntry, ""

@@ -145,8 +145,11 @@ func compile(c *toolexec.Compile, flags Flags) error {
 	if slices.Contains(c.Flags, "-l") && opt.Inline == InlineKeep {
 		opt.Inline = -1 // nothing is inlined
 	}
+	if profile := c.Value("-pgoprofile"); profile != "" && opt.Inline >= 0 {
+		opt.Hot, _ = readProfile(profile) // the compiler reads the same file, and says what is wrong with it
+	}
 	config := c.Value("-coveragecfg")
-	if opt.Inline < InlineKeep && !slices.Contains(c.Flags, "-l") && !slices.Contains(c.Flags, "-N") && hides(c.Tool) {
+	if (opt.Inline < InlineKeep || opt.Hot != nil) && !slices.Contains(c.Flags, "-l") && !slices.Contains(c.Flags, "-N") && hides(c.Tool) {
 		opt.Hide = hiddenArray
 		if config != "" {
 			opt.Hide = hidingArray(config)

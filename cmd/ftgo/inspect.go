@@ -11,7 +11,7 @@ import (
 // funcsCommand makes "ftgo funcs".
 func funcsCommand() *cobra.Command {
 	flags := rewriter.Flags{Inline: "keep"}
-	deps := false
+	deps, pgo := false, ""
 	cmd := &cobra.Command{
 		Use:   "funcs [-inline keep|hook|N] [-deps] [packages]",
 		Short: "list every function: how it is hooked, or why it is not",
@@ -21,10 +21,11 @@ inlines it, or why it is left alone.`,
 			if len(args) == 0 {
 				args = []string{"."}
 			}
-			return rewriter.PrintFuncs(os.Stdout, args, deps, flags)
+			return rewriter.PrintFuncs(os.Stdout, args, deps, pgo, flags)
 		},
 	}
 	buildFlags(cmd, &flags)
+	profileFlag(cmd, &pgo)
 	cmd.Flags().BoolVar(&deps, "deps", false, "the packages that they import as well, without the standard library")
 	return cmd
 }
@@ -32,6 +33,7 @@ inlines it, or why it is left alone.`,
 // showCommand makes "ftgo show".
 func showCommand() *cobra.Command {
 	flags := rewriter.Flags{Inline: "keep"}
+	pgo := ""
 	cmd := &cobra.Command{
 		Use:   "show [-inline keep|hook|N] FILE.go|PACKAGE.FUNC",
 		Short: "print source as the compiler gets it, with the hooks in it",
@@ -41,11 +43,16 @@ func showCommand() *cobra.Command {
 	ftgo show example.com/p.(*T).Method`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return rewriter.Show(os.Stdout, args[0], flags)
+			return rewriter.Show(os.Stdout, args[0], pgo, flags)
 		},
 	}
 	buildFlags(cmd, &flags)
+	profileFlag(cmd, &pgo)
 	return cmd
+}
+
+func profileFlag(cmd *cobra.Command, pgo *string) {
+	cmd.Flags().StringVar(pgo, "pgo", "auto", "`FILE` of the profile that the build gets, off, or auto: default.pgo of the main package")
 }
 
 // buildFlags adds the flags of the build side.

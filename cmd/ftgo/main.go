@@ -63,7 +63,7 @@ func fail(err error) int {
 // goFlags are the flags that may be written as the go command's are, with one dash, and whether they take a value.
 var goFlags = map[string]bool{
 	"inline": true, "pkg": true, "notrace": true, "tags": true, "count": true, "bench": true, "benchtime": true, "cpu": true,
-	"race": false, "deps": false, "std": false, "instructions": false,
+	"pgo": true, "race": false, "deps": false, "std": false, "instructions": false,
 }
 
 // goStyle gives those flags the second dash that cobra wants. What follows the target of live is the program's own.
