@@ -213,8 +213,8 @@ func (c *goCommand) run() error {
 		for i, f := range ours {
 			ours[i] = quote(f)
 		}
-		for _, path := range in.packages {
-			gcflags = append(gcflags, "-gcflags="+path+"="+strings.Join(ours, " "))
+		for _, pattern := range in.patterns {
+			gcflags = append(gcflags, "-gcflags="+pattern+"="+strings.Join(ours, " "))
 		}
 	}
 	var vetErr error

@@ -9,10 +9,12 @@ import (
 	"go/format"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
@@ -37,7 +39,7 @@ type injection struct {
 	extra   []string          // files to name beside files that the command line names
 	dir     string            // where the files of the overlay really are
 
-	packages []string // of the build, without the standard library
+	patterns []string // match the packages of the build, without the standard library
 }
 
 // inject prepares the overlay for the packages that the command builds.
@@ -71,17 +73,29 @@ func inject(cmd *goCommand) (*injection, error) {
 	return in, nil
 }
 
-// list lists the packages of the build that do not belong to the standard library.
+// list makes patterns for the packages of the build that do not belong to the standard library: one for each module, as far as that goes, because the go
+// command compiles a regular expression for each pattern of -gcflags and each package, those of each test binary anew.
 func (in *injection) list(cmd *goCommand, pkgs []*packages.Package) {
 	goroot := cmd.env("GOROOT") + string(filepath.Separator)
-	seen := map[string]bool{}
+	var rest []string
+	modules, seen := map[string]bool{}, map[string]bool{}
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
 		if seen[p.PkgPath] || len(p.GoFiles) == 0 || strings.HasPrefix(p.GoFiles[0], goroot) {
 			return
 		}
 		seen[p.PkgPath] = true
-		in.packages = append(in.packages, p.PkgPath)
+		mod := ""
+		if p.Module != nil {
+			mod = p.Module.Path
+		}
+		// The standard library has no paths whose first element has a dot in it, so such a pattern matches nothing of it.
+		if first, _, _ := strings.Cut(mod, "/"); strings.Contains(first, ".") && (p.PkgPath == mod || strings.HasPrefix(p.PkgPath, mod+"/")) {
+			modules[mod+"/..."] = true
+		} else {
+			rest = append(rest, p.PkgPath)
+		}
 	})
+	in.patterns = append(slices.Sorted(maps.Keys(modules)), rest...)
 }
 
 // cacheDir finds the directory for the overlay's files. Their content alone matters to the build cache, but rewriting them on every
