@@ -1,6 +1,7 @@
 package rewriter
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 
@@ -39,6 +40,9 @@ const (
 // literals decides on the function literals below a node, and hooks them. They are numbered as the compiler does
 // (closureName in cmd/compile/internal/ir): in source order, below the function that holds them.
 func (w *writer) literals(f *file, root ast.Node, scope litScope) {
+	if !bytes.Contains(f.Src[f.off(root.Pos()):f.off(root.End())], []byte("func")) {
+		return // most functions have none, and the walk takes long
+	}
 	astutil.Apply(root, func(c *astutil.Cursor) bool {
 		lit, ok := c.Node().(*ast.FuncLit)
 		if !ok || c.Node() == root {
