@@ -43,7 +43,7 @@ func lineDirectives(f *file, join bool) (list []lineDirective, err error) {
 			}
 			// The parser has taken carriage returns out of the text.
 			raw, _, _ := strings.Cut(string(f.Src[f.off(c.Pos()):]), "\n")
-			if strings.Contains(strings.TrimSuffix(raw, "\r"), "\r") || strings.Contains(name, "*/") {
+			if strings.Contains(strings.TrimSuffix(raw, "\r"), "\r") || strings.Contains(name, "*/") || strings.Contains(name, "\n") {
 				return nil, fmt.Errorf("%s: a line directive names a file that another directive cannot name: %q", f.Name, name)
 			}
 			if join && name != "" && !filepath.IsAbs(name) && filepath.Dir(f.Name) != "." {
