@@ -155,6 +155,11 @@ func (c *goCommand) env(key string) string {
 	return c.goEnv[key]
 }
 
+// goroot returns the directory of the standard library, with a separator at its end. The programs of GOROOT/test are not part of it.
+func (c *goCommand) goroot() string {
+	return filepath.Join(c.env("GOROOT"), "src") + string(filepath.Separator)
+}
+
 // mainModule returns the root and path of the module that holds dir, nothing if there is none.
 func (c *goCommand) mainModule(dir string) (root, path string, err error) {
 	cmd := exec.Command("go", "list", "-m", "-f", "{{.Path}}\n{{.Dir}}")

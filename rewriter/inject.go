@@ -76,11 +76,11 @@ func inject(cmd *goCommand) (*injection, error) {
 // list makes patterns for the packages of the build that do not belong to the standard library: one for each module, as far as that goes, because the go
 // command compiles a regular expression for each pattern of -gcflags and each package, those of each test binary anew.
 func (in *injection) list(cmd *goCommand, pkgs []*packages.Package) {
-	goroot := cmd.env("GOROOT") + string(filepath.Separator)
+	src := cmd.goroot()
 	var rest []string
 	modules, seen := map[string]bool{}, map[string]bool{}
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
-		if seen[p.PkgPath] || len(p.GoFiles) == 0 || strings.HasPrefix(p.GoFiles[0], goroot) {
+		if seen[p.PkgPath] || len(p.GoFiles) == 0 || strings.HasPrefix(p.GoFiles[0], src) {
 			return
 		}
 		seen[p.PkgPath] = true
@@ -192,7 +192,7 @@ func (in *injection) test(cmd *goCommand, p *packages.Package, seen map[string]b
 		return err
 	}
 	pkg := p.Name
-	if strings.HasPrefix(dir, filepath.Join(cmd.env("GOROOT"), "src")+string(filepath.Separator)) { // the library imports much of the standard library: from inside, that would be a cycle
+	if strings.HasPrefix(dir+string(filepath.Separator), cmd.goroot()) { // the library imports much of the standard library: from inside, that would be a cycle
 		pkg = strings.TrimSuffix(pkg, "_test") + "_test"
 	}
 	return in.add(filepath.Join(dir, "zz_ftgo_auto_test.go"), importFile(pkg, imp))
@@ -220,7 +220,7 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 		if err != nil {
 			return "", err
 		}
-		if strings.HasPrefix(dir, filepath.Join(cmd.env("GOROOT"), "src")+string(filepath.Separator)) && !cmd.files {
+		if strings.HasPrefix(dir+string(filepath.Separator), cmd.goroot()) && !cmd.files {
 			at = dir
 		}
 		if root, mod, err = cmd.mainModule(at); err != nil {
