@@ -230,21 +230,33 @@ func (c *costs) inHeap(elem typ) bool {
 
 // incomplete reports whether a type of the package may be an incomplete one of C's. Pointers to those are none to the garbage collector, and
 // C libraries put anything in them.
-func (c *costs) incomplete(t typ) bool {
-	for range 10 {
-		if id, ok := unparen(t.expr).(*ast.Ident); ok && strings.HasPrefix(id.Name, "_C") {
-			return true
-		}
-		if path, name := imported(t); path != "" {
-			return !c.known(path, name).isType
-		}
-		d := c.named(t)
-		if d == nil {
-			return false
-		}
-		t = typ{d.spec.Type, d.imports}
+func (c *costs) incomplete(t typ) bool { return c.holdsIncomplete(t, 10) }
+
+// holdsIncomplete is incomplete, of types at most depth deep. A struct or an array that holds such a type is one itself.
+func (c *costs) holdsIncomplete(t typ, depth int) bool {
+	if depth == 0 {
+		return true
 	}
-	return true
+	if id, ok := unparen(t.expr).(*ast.Ident); ok && strings.HasPrefix(id.Name, "_C") {
+		return true
+	}
+	if path, name := imported(t); path != "" {
+		return path == "runtime/cgo" && name == "Incomplete" || !c.known(path, name).isType
+	}
+	if d := c.named(t); d != nil {
+		return c.holdsIncomplete(typ{d.spec.Type, d.imports}, depth-1)
+	}
+	switch e := unparen(t.expr).(type) {
+	case *ast.ArrayType:
+		return e.Len != nil && c.holdsIncomplete(typ{e.Elt, t.imports}, depth-1)
+	case *ast.StructType:
+		for _, f := range e.Fields.List {
+			if c.holdsIncomplete(typ{f.Type, t.imports}, depth-1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // typeKey tells types apart that are of no class: ok is false if that takes more than their syntax.
