@@ -57,7 +57,7 @@ func newCosts(files []*file, extern func(path string) string) *costs {
 				for _, s := range d.Specs {
 					switch s := s.(type) {
 					case *ast.TypeSpec:
-						c.types[s.Name.Name] = &typeDecl{s, imports, map[string]*ast.FuncDecl{}}
+						c.types[s.Name.Name] = &typeDecl{spec: s, imports: imports, methods: map[string]*ast.FuncDecl{}}
 					case *ast.ValueSpec:
 						for i, id := range s.Names {
 							if d.Tok == token.CONST {

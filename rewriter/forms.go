@@ -62,7 +62,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 			params = append(params, fresh+" "+typ)
 		}
 	}
-	if !generic && d.Type.TypeParams == nil && w.share && !w.opt.Assembly[w.symbol(d)] {
+	if !isGeneric(d) && w.share && !w.opt.Assembly[w.symbol(d)] {
 		for i, a := range args {
 			if variadic, ok := strings.CutSuffix(a, "..."); ok {
 				args[i] = variadic
@@ -127,7 +127,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		head += wrapper + tparamList
 	}
 	alias := ""
-	if !generic && len(targs) == 0 && form != Hidden && !w.opt.Assembly[w.symbol(d)] { // a hidden one is inlined
+	if !isGeneric(d) && form != Hidden && !w.opt.Assembly[w.symbol(d)] { // a hidden one is inlined
 		callee = aliasName(wrapper)
 		if d.Recv != nil {
 			freshArgs = append([]string{hook.Prefix + "r"}, freshArgs...)

@@ -155,9 +155,12 @@ func (c *goCommand) env(key string) string {
 	return c.goEnv[key]
 }
 
-// goroot returns the directory of the standard library, with a separator at its end. The programs of GOROOT/test are not part of it.
-func (c *goCommand) goroot() string {
-	return filepath.Join(c.env("GOROOT"), "src") + string(filepath.Separator)
+// std returns the directory of the standard library. The programs of GOROOT/test are not part of it.
+func (c *goCommand) std() string { return filepath.Join(c.env("GOROOT"), "src") }
+
+// below reports whether a file or directory is dir or lies below it.
+func below(dir, name string) bool {
+	return name == dir || strings.HasPrefix(name, dir+string(filepath.Separator))
 }
 
 // mainModule returns the root and path of the module that holds dir, nothing if there is none.

@@ -33,9 +33,9 @@ const hiddenCost = 13
 // hiddenArray is the name of the array, unless cmd/cover's configuration wants names to begin otherwise.
 const hiddenArray = "ftgo_cov"
 
-// generic reports whether a function has type parameters, or its receiver has. The compiler judges such functions anew in each package that
+// isGeneric reports whether a function has type parameters, or its receiver has. The compiler judges such functions anew in each package that
 // imports them, where it does not know of the array; and a profile does not tell their instances apart.
-func generic(d *ast.FuncDecl) bool {
+func isGeneric(d *ast.FuncDecl) bool {
 	if d.Type.TypeParams != nil || d.Recv == nil {
 		return d.Type.TypeParams != nil
 	}

@@ -73,14 +73,14 @@ func inject(cmd *goCommand) (*injection, error) {
 	return in, nil
 }
 
-// list makes patterns for the packages of the build that do not belong to the standard library: one for each module, as far as that goes, because the go
-// command compiles a regular expression for each pattern of -gcflags and each package, those of each test binary anew.
+// list makes patterns for the packages of the build that do not belong to the standard library: one for each module, as far as that goes,
+// because the go command compiles a regular expression for each pattern of -gcflags and each package, those of each test binary anew.
 func (in *injection) list(cmd *goCommand, pkgs []*packages.Package) {
-	src := cmd.goroot()
+	src := cmd.std()
 	var rest []string
 	modules, seen := map[string]bool{}, map[string]bool{}
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
-		if seen[p.PkgPath] || len(p.GoFiles) == 0 || strings.HasPrefix(p.GoFiles[0], src) {
+		if seen[p.PkgPath] || len(p.GoFiles) == 0 || below(src, p.GoFiles[0]) {
 			return
 		}
 		seen[p.PkgPath] = true
@@ -192,7 +192,7 @@ func (in *injection) test(cmd *goCommand, p *packages.Package, seen map[string]b
 		return err
 	}
 	pkg := p.Name
-	if strings.HasPrefix(dir+string(filepath.Separator), cmd.goroot()) { // the library imports much of the standard library: from inside, that would be a cycle
+	if below(cmd.std(), dir) { // the library imports much of the standard library: from inside, that would be a cycle
 		pkg = strings.TrimSuffix(pkg, "_test") + "_test"
 	}
 	return in.add(filepath.Join(dir, "zz_ftgo_auto_test.go"), importFile(pkg, imp))
@@ -220,7 +220,7 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 		if err != nil {
 			return "", err
 		}
-		if strings.HasPrefix(dir+string(filepath.Separator), cmd.goroot()) && !cmd.files {
+		if below(cmd.std(), dir) && !cmd.files {
 			at = dir
 		}
 		if root, mod, err = cmd.mainModule(at); err != nil {
@@ -228,7 +228,7 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 		}
 		dir = at
 	}
-	if cache := cmd.env("GOMODCACHE"); cache != "" && strings.HasPrefix(root, cache+string(filepath.Separator)) {
+	if cache := cmd.env("GOMODCACHE"); cache != "" && below(cache, root) {
 		if mod == "std" {
 			return "", fmt.Errorf("the tests of %s cannot hold the library: this Go toolchain was downloaded as a module, and the go command lets nothing be added to it there; use an installed one", p.PkgPath)
 		}
@@ -239,7 +239,7 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 	}
 	// Below the standard library it is compiled once for all modules. A toolchain that was downloaded as a module has it there no more than
 	// any other module in the cache.
-	if src := filepath.Join(cmd.env("GOROOT"), "src"); !strings.HasPrefix(src, cmd.env("GOMODCACHE")+string(filepath.Separator)) {
+	if src := cmd.std(); !below(cmd.env("GOMODCACHE"), src) {
 		return "_ftgo/runtime", in.addLibrary(src, "")
 	}
 	if root == "" { // outside of any module: make the directory one

@@ -48,7 +48,7 @@ func load(patterns []string, deps bool, pgo string, opt *Options) ([]*packages.P
 			return nil, err
 		}
 	}
-	if opt.Inline < InlineKeep || opt.Hot != nil {
+	if opt.hooksSmall() {
 		if out, err := exec.Command("go", "env", "GOTOOLDIR").Output(); err == nil && hides(filepath.Join(strings.TrimSpace(string(out)), "compile")) {
 			opt.Hide = hiddenArray
 		}
@@ -137,8 +137,7 @@ func whyNot(p *packages.Package, flags Flags) string {
 	return ""
 }
 
-// PrintFuncs lists every function of the packages: how it is hooked, or why it is not.
-// pgo is -pgo as the go command has it.
+// PrintFuncs lists every function of the packages: how it is hooked, or why it is not. pgo is -pgo as the go command has it.
 func PrintFuncs(w io.Writer, patterns []string, deps bool, pgo string, flags Flags) error {
 	opt, err := flags.options()
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 )
@@ -20,20 +19,6 @@ const (
 	// cmd/compile/internal/inline).
 	hotPercent = 99
 )
-
-// readProfile returns the functions that a profile calls hot, by full name, as hotNames does.
-func readProfile(name string) (map[string]bool, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	hot, err := hotNames(f)
-	if err != nil {
-		return nil, fmt.Errorf("profile %s: %w", name, err)
-	}
-	return hot, nil
-}
 
 // hotNames reads edges of the call graph, the heaviest first: caller, callee, and the line of the call in the caller with the weight, a
 // line each. It returns nil if there are none: nothing is known then.

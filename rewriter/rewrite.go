@@ -51,6 +51,9 @@ type Options struct {
 	NoPositions bool
 }
 
+// hooksSmall reports whether functions that the compiler inlines may be hooked.
+func (o *Options) hooksSmall() bool { return o.Inline < InlineKeep || o.Hot != nil }
+
 // InlineKeep is the compiler's own limit (inlineMaxBudget in cmd/compile/internal/inline).
 const InlineKeep = 80
 
@@ -360,7 +363,7 @@ func (w *writer) form(info declInfo, d *ast.FuncDecl, cost int) (Form, string) {
 		return ReEntry, ""
 	}
 	limit, why := w.opt.Inline, ""
-	if !generic(d) {
+	if !isGeneric(d) {
 		limit, why = w.limit(name)
 	}
 	if cost >= 0 && cost <= limit {
@@ -369,7 +372,7 @@ func (w *writer) form(info declInfo, d *ast.FuncDecl, cost int) (Form, string) {
 	if shadowsItself(d) {
 		return InPlace, ""
 	}
-	if w.opt.Hide != "" && cost >= 0 && cost+hiddenCost <= InlineKeep && !generic(d) {
+	if w.opt.Hide != "" && cost >= 0 && cost+hiddenCost <= InlineKeep && !isGeneric(d) {
 		return Hidden, ""
 	}
 	return ReEntry, ""

@@ -146,10 +146,13 @@ func compile(c *toolexec.Compile, flags Flags) error {
 		opt.Inline = -1 // nothing is inlined
 	}
 	if profile := c.Value("-pgoprofile"); profile != "" && opt.Inline >= 0 {
-		opt.Hot, _ = readProfile(profile) // the compiler reads the same file, and says what is wrong with it
+		if f, err := os.Open(profile); err == nil { // if it is bad, the compiler says so
+			opt.Hot, _ = hotNames(f)
+			f.Close()
+		}
 	}
 	config := c.Value("-coveragecfg")
-	if (opt.Inline < InlineKeep || opt.Hot != nil) && !slices.Contains(c.Flags, "-l") && !slices.Contains(c.Flags, "-N") && hides(c.Tool) {
+	if opt.hooksSmall() && !slices.Contains(c.Flags, "-l") && !slices.Contains(c.Flags, "-N") && hides(c.Tool) {
 		opt.Hide = hiddenArray
 		if config != "" {
 			opt.Hide = hidingArray(config)

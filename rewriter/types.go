@@ -20,6 +20,8 @@ type typeDecl struct {
 	spec    *ast.TypeSpec
 	imports map[string]string
 	methods map[string]*ast.FuncDecl
+
+	seen, incomplete bool // what costs.incomplete found
 }
 
 // varDecl is a variable that the package declares.

@@ -72,7 +72,7 @@ func (c *costs) letters(t typ) string {
 	}
 	switch e := t.expr.(type) {
 	case *ast.StarExpr:
-		if c.inHeap(typ{e.X, t.imports}) {
+		if !c.incomplete(typ{e.X, t.imports}) {
 			return "P"
 		}
 	case *ast.MapType, *ast.ChanType, *ast.FuncType:
@@ -217,44 +217,26 @@ func (w *writer) inWords(list []string, words int) ([]string, bool) {
 	return out, true
 }
 
-// inHeap reports whether what a pointer of this type points to is known to be Go's.
-func (c *costs) inHeap(elem typ) bool {
-	if path, name := imported(elem); path != "" {
-		return c.known(path, name).isType
-	}
-	if id, ok := unparen(elem.expr).(*ast.Ident); ok && c.types[id.Name] == nil {
-		return BasicLetters[id.Name] != ""
-	}
-	return !c.incomplete(elem)
-}
-
-// incomplete reports whether a type of the package may be an incomplete one of C's. Pointers to those are none to the garbage collector, and
-// C libraries put anything in them.
-func (c *costs) incomplete(t typ) bool { return c.holdsIncomplete(t, 10) }
-
-// holdsIncomplete is incomplete, of types at most depth deep. A struct or an array that holds such a type is one itself.
-func (c *costs) holdsIncomplete(t typ, depth int) bool {
-	if depth == 0 {
-		return true
-	}
-	if id, ok := unparen(t.expr).(*ast.Ident); ok && strings.HasPrefix(id.Name, "_C") {
-		return true
-	}
+// incomplete reports whether a type may be an incomplete one of C's (runtime/cgo.Incomplete), or holds one. Pointers to those are none to the
+// garbage collector, and C libraries put anything in them. The compiler lets no type parameter stand for one.
+func (c *costs) incomplete(t typ) bool {
 	if path, name := imported(t); path != "" {
 		return path == "runtime/cgo" && name == "Incomplete" || !c.known(path, name).isType
 	}
 	if d := c.named(t); d != nil {
-		return c.holdsIncomplete(typ{d.spec.Type, d.imports}, depth-1)
+		if !d.seen {
+			d.seen, d.incomplete = true, true // if it holds itself
+			d.incomplete = c.incomplete(typ{d.spec.Type, d.imports})
+		}
+		return d.incomplete
 	}
 	switch e := unparen(t.expr).(type) {
+	case *ast.Ident:
+		return strings.HasPrefix(e.Name, "_C") || t.imports["."] != "" && BasicLetters[e.Name] == ""
 	case *ast.ArrayType:
-		return e.Len != nil && c.holdsIncomplete(typ{e.Elt, t.imports}, depth-1)
+		return e.Len != nil && c.incomplete(typ{e.Elt, t.imports})
 	case *ast.StructType:
-		for _, f := range e.Fields.List {
-			if c.holdsIncomplete(typ{f.Type, t.imports}, depth-1) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(e.Fields.List, func(f *ast.Field) bool { return c.incomplete(typ{f.Type, t.imports}) })
 	}
 	return false
 }
