@@ -25,27 +25,28 @@ var (
 // findCounter returns perf where the machine has the counter, otherwise valgrind.
 func findCounter() (counter, error) {
 	for _, c := range []counter{perf, callgrind} {
-		if n, err := c.count("", nil, "true"); err == nil && n > 0 {
+		if n, _, err := c.count("", nil, "true"); err == nil && n > 0 {
 			return c, nil
 		}
 	}
 	return counter{}, errors.New("-instructions needs \"perf stat\" on a machine that counts instructions, or valgrind; neither works here")
 }
 
-// count runs a program, and returns the instructions that it took.
-func (c counter) count(dir string, env []string, program ...string) (float64, error) {
+// count runs a program, and returns the instructions that it took, and what it printed.
+func (c counter) count(dir string, env []string, program ...string) (n float64, out []byte, err error) {
 	cmd := exec.Command(c.name, append(append([]string{}, c.args...), program...)...)
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), env...)
-	out, err := cmd.CombinedOutput()
+	out, err = cmd.CombinedOutput()
 	if err != nil {
-		return 0, fmt.Errorf("%s %s: %w\n%s", c.name, strings.Join(program, " "), err, out)
+		return 0, nil, fmt.Errorf("%s %s: %w\n%s", c.name, strings.Join(program, " "), err, out)
 	}
 	m := c.read.FindSubmatch(out)
 	if m == nil {
-		return 0, fmt.Errorf("%s printed no count of instructions:\n%s", c.name, out)
+		return 0, nil, fmt.Errorf("%s printed no count of instructions:\n%s", c.name, out)
 	}
-	return strconv.ParseFloat(string(m[1]), 64)
+	n, err = strconv.ParseFloat(string(m[1]), 64)
+	return n, out, err
 }
 
 // instructions measures instructions per operation: of two runs with different numbers of iterations, what lies between them.
@@ -67,18 +68,19 @@ func (o *Options) instructions(targets []*target) (*table, error) {
 			// counted, if the machine had other things to do while time was taken.
 			few := max(1, int(0.05/float64(c.slow)*2/found[name].sec))
 			many := 3*few + 10
-			count := func(v variant, iterations int) (float64, error) {
+			count := func(v variant, iterations int) (float64, float64, error) {
 				// A signal for preemption would be counted or not, and callgrind does not survive many.
 				env := append(v.env(), "GODEBUG=asyncpreemptoff=1")
-				return c.count(tg.dir, env, append([]string{tg.bin + v.binary}, o.args(exact(name), fmt.Sprintf("%dx", iterations))...)...)
+				n, out, err := c.count(tg.dir, env, append([]string{tg.bin + v.binary}, o.args(exact(name), fmt.Sprintf("%dx", iterations))...)...)
+				return n, results(out)[name].allocs, err
 			}
 			plain := o.variants()[0]
-			less, err := count(plain, few)
+			less, _, err := count(plain, few)
 			if err != nil {
 				return nil, err
 			}
 			for ; ; many *= 4 {
-				more, err := count(plain, many)
+				more, _, err := count(plain, many)
 				if err != nil {
 					return nil, err
 				}
@@ -89,13 +91,16 @@ func (o *Options) instructions(targets []*target) (*table, error) {
 			for range o.Count {
 				for _, v := range o.variants() {
 					o.progress("%s %s (%s)", tg.path, name, v.name)
-					var n [2]float64
-					for i, iterations := range []int{few, many} {
-						if n[i], err = count(v, iterations); err != nil {
-							return nil, err
-						}
+					less, _, err := count(v, few)
+					if err != nil {
+						return nil, err
 					}
-					t.add(tg.path, name, v.name, (n[1]-n[0])/float64(many-few))
+					more, allocs, err := count(v, many)
+					if err != nil {
+						return nil, err
+					}
+					t.add(tg.path, name, v.name, (more-less)/float64(many-few))
+					t.allocs(tg.path, name, v.name, allocs)
 				}
 			}
 		}
