@@ -1,6 +1,8 @@
 package corpus
 
 import (
+	"debug/elf"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +19,7 @@ type Cost struct {
 	CPU           float64 // seconds, of all its processes
 	Peak          float64 // bytes, of the compiler process that took most, ftgo's own included
 	Size          float64 // bytes of all test binaries
+	Text          float64 // bytes of machine code in them, where they are ELF files
 }
 
 // cache returns the build cache for a set of flags.
@@ -87,13 +90,18 @@ func Measure(report string, args []string) error {
 	return add(report, u.Maxrss)
 }
 
-// Size adds the size of a program to a report. It stands in for the program when go test runs it.
+// Size adds the size of a program to a report, and that of its machine code. It stands in for the program when go test runs it.
 func Size(report, program string) error {
 	info, err := os.Stat(program)
 	if err != nil {
 		return err
 	}
-	return add(report, info.Size())
+	var text int64
+	if f, err := elf.Open(program); err == nil {
+		text = int64(f.Section(".text").Size)
+		f.Close()
+	}
+	return errors.Join(add(report, info.Size()), add(report, text))
 }
 
 func add(report string, n int64) error {
@@ -153,8 +161,9 @@ func (r *Runner) cost(s Suite, c Column) (Cost, error) {
 		res.Peak = max(res.Peak, n*1024)
 	}
 	list, err := numbers(sizes)
-	for _, n := range list {
-		res.Size += n
+	for i := 0; i+1 < len(list); i += 2 {
+		res.Size += list[i]
+		res.Text += list[i+1]
 	}
 	return res, err
 }

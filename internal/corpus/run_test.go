@@ -38,16 +38,16 @@ func TestTable(t *testing.T) {
 	defer func() { Exceptions = Exceptions[:len(Exceptions)-1] }()
 	s := Suite{Name: "s"}
 	plain := Result{Passed: []string{"p A", "p Allocs"}, Seconds: 2}
-	costs := []Cost{{"s", "plain", 10, 1e6, 1e6}, {"s", "off", 12, 1e6, 2e6}, {"s", "hook, off", 20, 1e6, 1e6}}
+	costs := []Cost{{"s", "plain", 10, 1e6, 1e6, 2e6}, {"s", "off", 12, 1e6, 2e6, 5e6}, {"s", "hook, off", 20, 1e6, 1e6, 2e6}}
 	for _, c := range []struct {
 		name, column string
 		res          Result
 		bad          int
 		contains     string
 	}{
-		{"as plain", "off", Result{Passed: plain.Passed, Seconds: 3}, 0, "1.50x |      1.20x       1.00x       2.00x | 0\n"},
+		{"as plain", "off", Result{Passed: plain.Passed, Seconds: 3}, 0, "1.50x |      1.20x       1.00x       2.00x       2.50x | 0\n"},
 		{"a test is missing", "off", Result{Passed: plain.Passed[1:]}, 1, "only plain: p A\n"},
-		{"one with a reason is missing", "hook, on", Result{Passed: plain.Passed[:1], Records: 1}, 0, " 2.00x       1.00x       1.00x | 0, and 1: measures allocations"},
+		{"one with a reason is missing", "hook, on", Result{Passed: plain.Passed[:1], Records: 1}, 0, " 2.00x       1.00x       1.00x       1.00x | 0, and 1: measures allocations"},
 		{"the reason is another column's", "on", Result{Passed: plain.Passed[:1], Records: 1}, 1, "only plain: p Allocs\n"},
 		{"nothing was traced", "on", plain, 1, "| 0\n"},
 		{"nothing passed", "plain", Result{Output: "why"}, 1, "why\n"},
@@ -59,6 +59,21 @@ func TestTable(t *testing.T) {
 		table.Foot()
 		if table.Bad != c.bad || !strings.Contains(b.String(), c.contains) {
 			t.Errorf("%s: %d bad, want %d; want %q in\n%s", c.name, table.Bad, c.bad, c.contains, b.String())
+		}
+	}
+	var b strings.Builder
+	table := Table{W: &b}
+	for _, c := range s.Columns() {
+		table.CostRow(s, c, costs)
+	}
+	table.Foot()
+	lines := strings.Split(b.String(), "\n")
+	for i, want := range []string{
+		"10.0s        1.0M        1.0M        2.0M |", "1.20x       1.00x       2.00x       2.50x |", "2.00x       1.00x       1.00x       1.00x |",
+		"1.20x       1.00x       2.00x       2.50x |", "2.00x       1.00x       1.00x       1.00x |",
+	} {
+		if i >= len(lines) || !strings.HasSuffix(lines[i], want) {
+			t.Fatalf("line %d does not end in %q:\n%s", i, want, b.String())
 		}
 	}
 }

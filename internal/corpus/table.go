@@ -104,12 +104,22 @@ func (s *Store) Costs(suite string, run func() ([]Cost, error)) ([]Cost, error) 
 type Table struct {
 	W    io.Writer
 	Bad  int // runs that were not as the plain one, without a reason
-	logs map[string]*[5]float64
+	logs map[string]*[measures + 1]float64
 }
+
+// What ratios are of. After their logarithms a Table has the number of suites that were built from scratch.
+const (
+	testTime = iota
+	buildCPU
+	compilerPeak
+	binarySize
+	textSize
+	measures
+)
 
 // Head prints the names of the columns.
 func (t *Table) Head() {
-	fmt.Fprintf(t.W, "%-20s %-9s %7s %12s %11s | %10s %11s %11s | %s\n", "suite", "build", "passed", "records", "tests", "build CPU", "compiler", "binaries", "differences")
+	fmt.Fprintf(t.W, "%-20s %-9s %7s %12s %11s | %10s %11s %11s %11s | %s\n", "suite", "build", "passed", "records", "tests", "build CPU", "compiler", "binaries", "text", "differences")
 }
 
 // ratio prints a number of the plain build, or a hooked one's ratio to it, and adds that up.
@@ -121,32 +131,47 @@ func (t *Table) ratio(column string, i int, plain, n float64, unit string) strin
 		return fmt.Sprintf("%.1f%s", n, unit)
 	}
 	if t.logs == nil {
-		t.logs = map[string]*[5]float64{}
+		t.logs = map[string]*[measures + 1]float64{}
 	}
 	if t.logs[column] == nil {
-		t.logs[column] = new([5]float64)
+		t.logs[column] = new([measures + 1]float64)
 	}
 	t.logs[column][i] += math.Log(n / plain)
-	if i == 1 {
-		t.logs[column][4]++
+	if i == buildCPU {
+		t.logs[column][measures]++
 	}
 	return fmt.Sprintf("%.2fx", n/plain)
 }
 
-// Row prints a run, and what of it is not as the plain one. The costs may be nil.
-func (t *Table) Row(s Suite, c Column, plain, res Result, costs []Cost) {
-	var cost, plainCost Cost
+// costs prints what it takes to build for a run, if that is known.
+func (t *Table) costs(s Suite, c Column, costs []Cost) string {
+	var cost, plain Cost
 	for _, x := range costs {
 		if x.Column == c.Name || x.Column == "hook, off" && c.Name == "hook, on" && s.Module != "goroot" {
 			cost = x
 		}
 		if x.Column == "plain" {
-			plainCost = x
+			plain = x
 		}
 	}
 	if c.Name == "on" {
 		cost = Cost{} // as when off
 	}
+	return fmt.Sprintf("%10s %11s %11s %11s", t.ratio(c.Name, buildCPU, plain.CPU, cost.CPU, "s"),
+		t.ratio(c.Name, compilerPeak, plain.Peak/1e6, cost.Peak/1e6, "M"),
+		t.ratio(c.Name, binarySize, plain.Size/1e6, cost.Size/1e6, "M"),
+		t.ratio(c.Name, textSize, plain.Text/1e6, cost.Text/1e6, "M"))
+}
+
+// CostRow prints what a suite takes to build for a column, without a run of its tests.
+func (t *Table) CostRow(s Suite, c Column, costs []Cost) {
+	if c.Name != "on" {
+		fmt.Fprintf(t.W, "%-20s %-9s %7s %12s %11s | %s |\n", s.Name, c.Name, "-", "-", "-", t.costs(s, c, costs))
+	}
+}
+
+// Row prints a run, and what of it is not as the plain one. The costs may be nil.
+func (t *Table) Row(s Suite, c Column, plain, res Result, costs []Cost) {
 	diff := Differences(plain, res)
 	known := map[string]int{}
 	var unknown []Difference
@@ -157,11 +182,8 @@ func (t *Table) Row(s Suite, c Column, plain, res Result, costs []Cost) {
 			unknown = append(unknown, d)
 		}
 	}
-	fmt.Fprintf(t.W, "%-20s %-9s %7d %12d %11s | %10s %11s %11s | %d", s.Name, c.Name, len(res.Passed), res.Records,
-		t.ratio(c.Name, 0, plain.Seconds, res.Seconds, "s"),
-		t.ratio(c.Name, 1, plainCost.CPU, cost.CPU, "s"),
-		t.ratio(c.Name, 2, plainCost.Peak/1e6, cost.Peak/1e6, "M"),
-		t.ratio(c.Name, 3, plainCost.Size/1e6, cost.Size/1e6, "M"), len(unknown))
+	fmt.Fprintf(t.W, "%-20s %-9s %7d %12d %11s | %s | %d", s.Name, c.Name, len(res.Passed), res.Records,
+		t.ratio(c.Name, testTime, plain.Seconds, res.Seconds, "s"), t.costs(s, c, costs), len(unknown))
 	for why, n := range known {
 		fmt.Fprintf(t.W, ", and %d: %s", n, why)
 	}
@@ -197,9 +219,10 @@ func (t *Table) Total(store *Store) {
 // Foot prints the geometric means of the ratios.
 func (t *Table) Foot() {
 	for _, c := range Columns {
-		if l := t.logs[c.Name]; l != nil && l[4] > 0 {
-			mean := func(i int) float64 { return math.Exp(l[i] / l[4]) }
-			fmt.Fprintf(t.W, "%-20s %-9s %52s%9.2fx %10.2fx %10.2fx |\n", "geometric mean", c.Name, "| ", mean(1), mean(2), mean(3))
+		if l := t.logs[c.Name]; l != nil && l[measures] > 0 {
+			mean := func(i int) float64 { return math.Exp(l[i] / l[measures]) }
+			fmt.Fprintf(t.W, "%-20s %-9s %35s%9.2fx %10.2fx %10.2fx %10.2fx |\n", "geometric mean", c.Name, "| ",
+				mean(buildCPU), mean(compilerPeak), mean(binarySize), mean(textSize))
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Cmd runs the tests of real modules, of the standard library and of GOROOT/test plain and hooked, off and on, and says whether the same
 // ones pass, and what the hooks cost to build.
 //
-//	go run ./internal/corpus/cmd [-short] [-resume] [-nocost] [modules | std | goroot | NAME | PATH@VERSION ...]
+//	go run ./internal/corpus/cmd [-short] [-resume] [-nocost | -notest] [modules | std | goroot | NAME | PATH@VERSION ...]
 //	go run ./internal/corpus/cmd -bench [-instructions] [-count N] [modules | NAME ...]
 //
 // -bench runs the modules' benchmarks in place of their tests, with no tracer on.
@@ -39,11 +39,15 @@ func main() {
 	short := flag.Bool("short", false, "the first module alone, without its costs")
 	resume := flag.Bool("resume", false, "go on where the last run stopped")
 	nocost := flag.Bool("nocost", false, "do not build from scratch to see what it costs")
+	notest := flag.Bool("notest", false, "build from scratch to see what it costs, and run no tests")
 	timeout := flag.Duration("timeout", 30*time.Minute, "of each test binary")
 	benchmarks := flag.Bool("bench", false, "run the modules' benchmarks instead")
 	instructions := flag.Bool("instructions", false, "with -bench: count instructions instead of time")
 	count := flag.Int("count", 6, "with -bench: rounds")
 	flag.Parse()
+	if *nocost && *notest {
+		log.Fatal("-nocost and -notest together leave nothing to do")
+	}
 	var suites []corpus.Suite
 	names := flag.Args()
 	if len(names) == 0 {
@@ -65,7 +69,7 @@ func main() {
 		}
 		return
 	}
-	bad, err := run(suites, *resume, !*short && !*nocost, *timeout)
+	bad, err := run(suites, *resume, !*short && !*nocost, !*notest, *timeout)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -97,7 +101,7 @@ func helper(args []string) (done bool, err error) {
 }
 
 // run prints a row for each run of each suite, and returns how many are not as the plain one.
-func run(suites []corpus.Suite, resume, cost bool, timeout time.Duration) (bad int, err error) {
+func run(suites []corpus.Suite, resume, cost, test bool, timeout time.Duration) (bad int, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return 0, err
@@ -137,7 +141,7 @@ func run(suites []corpus.Suite, resume, cost bool, timeout time.Duration) (bad i
 	t := corpus.Table{W: os.Stdout}
 	t.Head()
 	for i, s := range suites {
-		if err := runSuite(&r, store, &t, s, fmt.Sprintf("%d/%d", i+1, len(suites))); err != nil {
+		if err := runSuite(&r, store, &t, s, test, fmt.Sprintf("%d/%d", i+1, len(suites))); err != nil {
 			fmt.Printf("%-20s %v\n", s.Name, err)
 			t.Bad++
 		}
@@ -147,7 +151,7 @@ func run(suites []corpus.Suite, resume, cost bool, timeout time.Duration) (bad i
 	return t.Bad, nil
 }
 
-func runSuite(r *corpus.Runner, store *corpus.Store, t *corpus.Table, s corpus.Suite, nth string) error {
+func runSuite(r *corpus.Runner, store *corpus.Store, t *corpus.Table, s corpus.Suite, test bool, nth string) error {
 	progress := func(what string) {
 		fmt.Fprintf(os.Stderr, "%s %s: %s (%s)\n", time.Now().Format(time.TimeOnly), nth, s.Name, what)
 	}
@@ -163,6 +167,10 @@ func runSuite(r *corpus.Runner, store *corpus.Store, t *corpus.Table, s corpus.S
 	}
 	var plain corpus.Result
 	for i, c := range s.Columns() {
+		if !test {
+			t.CostRow(s, c, costs)
+			continue
+		}
 		res, err := store.Result(s.Name, c.Name, func() (corpus.Result, error) {
 			progress(c.Name)
 			return r.Run(s, c)
