@@ -2,14 +2,15 @@ package runtime
 
 // This file is added to package runtime when ftgo compiles it. The declarations of internal/hook come with it, under the names
 // ftgo_Site, ftgo_Table, ftgo_Hooks, ftgo_Runtime and ftgo_ABI. Patches elsewhere in the package, each made by shape, call
-// ftgo_funcID, ftgo_elide and ftgo_recoverID, put the fields ftgo, ftgoNote and ftgoBusy into g, and rename gdestroy,
-// runExitHooks, preprintpanics and fpTracebackPartialExpand to names that begin with std_ (not with ftgo_: that would hide them
+// ftgo_funcID, ftgo_elide, ftgo_recoverID, ftgo_recovery and ftgo_goexit1, put the fields ftgo, ftgoNote and ftgoBusy into g, and rename
+// gdestroy, runExitHooks, preprintpanics and fpTracebackPartialExpand to names that begin with std_ (not with ftgo_: that would hide them
 // from stack traces, and from the count of frames by which gorecover tells who may recover).
 
 import (
 	"internal/abi"
 	"internal/bytealg"
 	"internal/runtime/atomic"
+	"internal/runtime/sys"
 	"unsafe"
 )
 
@@ -125,9 +126,9 @@ func ftgo_enterInlined(site *ftgo_Site) uintptr {
 	switch {
 	case ftgo_runtime.Parents == 0:
 	case framepointer_enabled && !ftgo_inlines:
-		fp := (*[2]uintptr)(unsafe.Pointer(getfp())) // this function's frame
-		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the wrapper's
-		parent = ftgo_inlinedParent(fp[1], (*[2]uintptr)(unsafe.Pointer(fp[0])))
+		fp := (*[2]uintptr)(unsafe.Pointer(getfp()))                                // this function's frame
+		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))                                   // the wrapper's
+		parent = ftgo_inlinedParent(fp[1], (*[2]uintptr)(unsafe.Pointer(fp[0])), 2) // the literal that its hook is in, and the function
 	default:
 		parent = ftgo_parent(1)
 	}
@@ -139,14 +140,14 @@ func ftgo_enterInlined(site *ftgo_Site) uintptr {
 	return tok
 }
 
-// ftgo_inlinedParent returns where a function was called, of which pc is in the literal that its hook is in; fp is the frame that pc is in.
-func ftgo_inlinedParent(pc uintptr, fp *[2]uintptr) uintptr {
+// ftgo_inlinedParent returns where the innermost n functions at pc were called, inlined or not; fp is the frame that pc is in.
+func ftgo_inlinedParent(pc uintptr, fp *[2]uintptr, n int) uintptr {
 	fi := findfunc(pc - 1)
 	if !fi.valid() {
 		return 0
 	}
 	u, uf := newInlineUnwinder(fi, pc-1)
-	for i := 0; i < 2 && uf.valid(); i++ { // the literal, and the function
+	for i := 0; i < n && uf.valid(); i++ {
 		uf = u.next(uf)
 	}
 	if uf.valid() {
@@ -155,7 +156,7 @@ func ftgo_inlinedParent(pc uintptr, fp *[2]uintptr) uintptr {
 	return fp[1]
 }
 
-// ftgo_enterHere is the entry hook of a function that carries it in place: a function literal, an init function.
+// ftgo_enterHere is the entry hook of a function that carries it in place, with a deferred exit: an init function, some function literals.
 //
 //go:linkname ftgo_enterHere
 //go:noinline
@@ -176,6 +177,68 @@ func ftgo_enterHere(site *ftgo_Site) uintptr {
 	tok := ftgo_hooks.Enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
 	gp.ftgoBusy = 0
 	return tok
+}
+
+// ftgo_enterAt is the entry hook of a function literal that leaves where it returns, by ftgo_exitAt. The compiler may inline it.
+//
+//go:linkname ftgo_enterAt
+//go:noinline
+func ftgo_enterAt(site *ftgo_Site) int {
+	gp := getg()
+	if gp.ftgoBusy != 0 || gp != gp.m.curg || ftgo_hooks.Enter == nil {
+		return 0
+	}
+	gp.ftgoBusy = 1
+	var parent uintptr
+	switch {
+	case ftgo_runtime.Parents == 0:
+	case framepointer_enabled:
+		fp := (*[2]uintptr)(unsafe.Pointer(getfp())) // this function's frame
+		parent = ftgo_inlinedParent(fp[1], (*[2]uintptr)(unsafe.Pointer(fp[0])), 1)
+	default:
+		parent = ftgo_parent(2)
+	}
+	tok := ftgo_hooks.Enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
+	if tok != 0 {
+		tok = ftgo_hooks.Frame(&gp.ftgo, gp.stack.hi-sys.GetCallerSP())
+	}
+	gp.ftgoBusy = 0
+	return int(tok)
+}
+
+// ftgo_exitAt leaves what ftgo_enterAt entered.
+//
+//go:linkname ftgo_exitAt
+func ftgo_exitAt(tok int) {
+	gp := getg()
+	gp.ftgoBusy = 1
+	ftgo_hooks.Exit(uintptr(tok), &gp.ftgo, gp.m.p.ptr().id)
+	gp.ftgoBusy = 0
+}
+
+// ftgo_unwind closes the calls that leave where they return, and will not: their frames lie at off from the stack's end, or further.
+func ftgo_unwind(off uintptr) {
+	gp := getg()
+	if gp.ftgo == nil || gp.ftgoBusy != 0 || gp != gp.m.curg {
+		return
+	}
+	gp.ftgoBusy = 1
+	ftgo_hooks.Unwind(&gp.ftgo, off, gp.m.p.ptr().id)
+	gp.ftgoBusy = 0
+}
+
+// ftgo_goexit1 is goexit1 for Goexit.
+func ftgo_goexit1() {
+	ftgo_unwind(0)
+	goexit1()
+}
+
+// ftgo_recovery is mcall(recovery) for nextDefer: a panic has been recovered, and the goroutine goes on where it leaves a frame, so what was
+// called from there has left.
+func ftgo_recovery() {
+	gp := getg()
+	ftgo_unwind(gp.stack.hi - uintptr(gp._panic.sp))
+	mcall(recovery)
 }
 
 // ftgo_enterByHand is ftgo_enterHere for ftrace.Enter: one frame more lies between the hook and the function.
@@ -266,6 +329,7 @@ func runExitHooks(code int) {
 // preprintpanics sees a panic that nobody recovered, before it is printed, on the goroutine's own stack.
 func preprintpanics(p *_panic) {
 	std_preprintpanics(p)
+	ftgo_unwind(0)
 	if ftgo_hooks.End != nil {
 		ftgo_hooks.End()
 	}

@@ -21,6 +21,7 @@ type costs struct {
 	built   func(d *ast.FuncDecl, cost int) int // see (*writer).built
 	extern  func(path string) string            // facts of a package that is not of the standard library; may be nil
 	facts   map[string]map[string]fact
+	noFunc  map[*ast.RangeStmt]bool // loops that are no calls of a function, as far as types are known
 }
 
 const (
@@ -37,7 +38,7 @@ func newCosts(files []*file, extern func(path string) string) *costs {
 	c := &costs{
 		funcs: map[string]*ast.FuncDecl{}, types: map[string]*typeDecl{}, vars: map[string]*varDecl{}, consts: map[string]string{},
 		methods: map[string]*ast.FuncDecl{}, imports: map[*ast.FuncDecl]map[string]string{}, memo: map[*ast.FuncDecl]int{},
-		busy: map[*ast.FuncDecl]bool{}, extern: extern, facts: map[string]map[string]fact{},
+		busy: map[*ast.FuncDecl]bool{}, extern: extern, facts: map[string]map[string]fact{}, noFunc: map[*ast.RangeStmt]bool{},
 	}
 	var methods []*ast.FuncDecl
 	for _, f := range files {

@@ -65,6 +65,9 @@ func (v *costVisitor) stmt(s ast.Stmt) {
 			v.rangeFunc(s)
 			return
 		}
+		if v.rangesNoFunc(s.X) {
+			v.c.noFunc[s] = true
+		}
 		v.sum++
 		v.expr(s.X)
 		for _, e := range []ast.Expr{s.Key, s.Value} {

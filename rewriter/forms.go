@@ -264,21 +264,36 @@ func (f *file) results(t *ast.FuncType) string {
 	return "(" + strings.Join(types, ", ") + ") "
 }
 
-// insertAtBody inserts a statement at the start of a body. Behind a brace that ends its line nothing moves; otherwise a directive
-// gives what follows its column back.
-func (f *file) insertAtBody(fset *token.FileSet, body *ast.BlockStmt, stmt string) {
-	off := f.off(body.Lbrace) + 1
+// endsLine reports whether nothing but blanks and a comment follows an offset on its line, so that what is inserted there moves nothing.
+func (f *file) endsLine(off int) bool {
 	rest := f.Src[off:]
 	for i, c := range rest {
 		if c == '\n' || c == '/' && i+1 < len(rest) && rest[i+1] == '/' {
-			f.edits.insert(off, stmt)
-			return
+			return true
 		}
 		if !unicode.IsSpace(rune(c)) {
 			break
 		}
 	}
-	f.edits.insert(off, stmt+"; "+f.directive(fset, body.Lbrace+1, true))
+	return false
+}
+
+// columnBack returns the directive that gives what follows pos its column back, if anything follows.
+func (f *file) columnBack(fset *token.FileSet, pos token.Pos) string {
+	if f.endsLine(f.off(pos)) {
+		return ""
+	}
+	return f.directive(fset, pos, true)
+}
+
+// insertAtBody inserts a statement at the start of a body. Behind a brace that ends its line nothing moves; otherwise a directive
+// gives what follows its column back.
+func (f *file) insertAtBody(fset *token.FileSet, body *ast.BlockStmt, stmt string) {
+	off := f.off(body.Lbrace) + 1
+	if !f.endsLine(off) {
+		stmt += "; " + f.directive(fset, body.Lbrace+1, true)
+	}
+	f.edits.insert(off, stmt)
 }
 
 // finish returns the rewritten file: the original under its own name from line 1 on, edited, then the wrappers.
@@ -352,6 +367,12 @@ func ftgo_enterHere(*ftgo_Site) uintptr
 
 //go:linkname ftgo_exit runtime.ftgo_exit
 func ftgo_exit(uintptr)
+
+//go:linkname ftgo_enterAt runtime.ftgo_enterAt
+func ftgo_enterAt(*ftgo_Site) int
+
+//go:linkname ftgo_exitAt runtime.ftgo_exitAt
+func ftgo_exitAt(int)
 `, t.N, t.N, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names)
 	b.Write(w.tail.Bytes())
 	if w.opt.Hide != "" {

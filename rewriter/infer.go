@@ -229,6 +229,21 @@ func (v *costVisitor) declare(fields *ast.FieldList) {
 	}
 }
 
+// rangesNoFunc reports whether a loop over e is one of those that are no calls of a function, as far as types are known.
+func (v *costVisitor) rangesNoFunc(e ast.Expr) bool {
+	u := v.c.under(v.typeOf(e))
+	if p, ok := deref(u); ok {
+		u = v.c.under(p)
+	}
+	switch x := u.expr.(type) {
+	case *ast.ArrayType, *ast.MapType, *ast.ChanType:
+		return true
+	case *ast.Ident:
+		return basicTypes[x.Name]
+	}
+	return false
+}
+
 // rangeTypes declares the variables of a range statement.
 func (v *costVisitor) rangeTypes(s *ast.RangeStmt) {
 	var key, value typ

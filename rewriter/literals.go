@@ -16,7 +16,7 @@ const (
 )
 
 // tinyLiteral is the cost up to which a literal that remains a function (a comparison handed to a sort, say) is left without a
-// hook when inlined functions are: the deferred exit in place would cost it more than it costs itself.
+// hook when inlined functions are: the hook would be most of what it does.
 const tinyLiteral = 40
 
 // litScope is where a function literal stands.
@@ -55,9 +55,18 @@ func (w *writer) literals(f *file, root ast.Node, scope litScope) {
 		}
 		name := fmt.Sprintf("%s%d", scope.name, n)
 		form, reason, cost := w.decideLiteral(f, lit, literalUse(c, root), name, scope)
-		fn := w.add(f, lit.Pos(), name, form, reason, cost)
+		var e *exits
 		if form == InPlace {
+			if e = w.findExits(lit); e != nil {
+				form = AtReturns
+			}
+		}
+		fn := w.add(f, lit.Pos(), name, form, reason, cost)
+		switch form {
+		case InPlace:
 			w.inPlace(f, lit.Body, w.number(f, fn))
+		case AtReturns:
+			w.atReturns(f, lit, w.number(f, fn), e)
 		}
 		w.literals(f, lit.Body, litScope{name: name + ".", gen: new(int), inlined: form == Inlined, alone: scope.alone})
 		return false

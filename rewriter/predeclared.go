@@ -7,7 +7,7 @@ import (
 )
 
 // predeclared are the predeclared types that the table of a package names.
-var predeclared = []string{"uint8", "uint32", "uintptr", "string", "bool"}
+var predeclared = []string{"uint8", "uint32", "uintptr", "string", "bool", "int"}
 
 // redeclared reports whether the package declares one of them itself.
 func (w *writer) redeclared() bool {
@@ -38,11 +38,11 @@ func (w *writer) inferredTable(t tableData) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "//go:build go1.21\n\npackage %s\n\nimport ftgo_unsafe \"unsafe\"\n\n%s", t.Package, types)
 	fmt.Fprintf(&b, `
-var ftgo_mask, ftgo_sites, ftgo_table, ftgo_register, ftgo_take, ftgo_enter, ftgo_enterHere, ftgo_exit = ftgo_infer("0"[0], '0', ftgo_unsafe.Sizeof(0), "", 0 == 0)
+var ftgo_mask, ftgo_sites, ftgo_table, ftgo_register, ftgo_take, ftgo_enter, ftgo_enterHere, ftgo_exit, ftgo_enterAt, ftgo_exitAt = ftgo_infer("0"[0], '0', ftgo_unsafe.Sizeof(0), "", 0 == 0, 0)
 
 var ftgo_registered = ftgo_fill()
 
-func ftgo_infer%[1]s(uint8, uint32, uintptr, string, bool) (
+func ftgo_infer%[1]s(uint8, uint32, uintptr, string, bool, int) (
 	mask [%[3]d]uint8,
 	sites [%[3]d]ftgo_Site%[2]s,
 	table ftgo_Table%[2]s,
@@ -50,6 +50,8 @@ func ftgo_infer%[1]s(uint8, uint32, uintptr, string, bool) (
 	take func(*ftgo_Site%[2]s) bool,
 	enter, enterHere func(*ftgo_Site%[2]s) uintptr,
 	exit func(uintptr),
+	enterAt func(*ftgo_Site%[2]s) int,
+	exitAt func(int),
 ) {
 `, params, list, t.N)
 	for _, name := range hookNames {
@@ -77,4 +79,4 @@ func ftgo_fill() struct{} {
 	return []byte(b.String())
 }
 
-var hookNames = []string{"register", "take", "enter", "enterHere", "exit"}
+var hookNames = []string{"register", "take", "enter", "enterHere", "exit", "enterAt", "exitAt"}

@@ -55,8 +55,8 @@ var more = func(a, b int) bool { return a > b }
 `
 	hot := map[string]bool{"p.hot": true, "p.init.func1": true}
 	for hide, want := range map[string][]Form{
-		"":          {Inlined, ReEntry, Inlined, Inlined, InPlace},
-		hiddenArray: {Inlined, Hidden, Inlined, Inlined, InPlace},
+		"":          {Inlined, ReEntry, Inlined, Inlined, AtReturns},
+		hiddenArray: {Inlined, Hidden, Inlined, Inlined, AtReturns},
 	} {
 		res, err := Rewrite(Package{Path: "p", Files: []File{{"p.go", []byte(src)}}}, Options{Inline: InlineKeep, Hide: hide, Hot: hot})
 		if err != nil {

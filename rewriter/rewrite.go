@@ -62,19 +62,20 @@ type Form uint8
 
 // The forms, see docs/design.md.
 const (
-	ReEntry Form = iota // a check in front of the body; while on, the function is entered a second time by way of a wrapper
-	InPlace             // a conditional deferred exit in front of the body
-	Hidden              // as ReEntry, and the check is hidden from the inliner's accounts, so that the function is still inlined
-	Inlined             // not hooked: the compiler dissolves the function into its callers
-	Alone               // not hooked, for the reason given
+	ReEntry   Form = iota // a check in front of the body; while on, the function is entered a second time by way of a wrapper
+	InPlace               // a conditional deferred exit in front of the body
+	AtReturns             // an entry in front of the body and an exit at each return, for function literals
+	Hidden                // as ReEntry, and the check is hidden from the inliner's accounts, so that the function is still inlined
+	Inlined               // not hooked: the compiler dissolves the function into its callers
+	Alone                 // not hooked, for the reason given
 )
 
 func (f Form) String() string {
-	return [...]string{"re-entry", "in place", "re-entry and inlined", "inlined", "alone"}[f]
+	return [...]string{"re-entry", "in place", "at returns", "re-entry and inlined", "inlined", "alone"}[f]
 }
 
 // Hooked reports whether the form has a hook.
-func (f Form) Hooked() bool { return f == ReEntry || f == InPlace || f == Hidden }
+func (f Form) Hooked() bool { return f == ReEntry || f == InPlace || f == AtReturns || f == Hidden }
 
 // A Func says what became of a function.
 type Func struct {

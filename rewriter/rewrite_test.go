@@ -216,6 +216,7 @@ func namesOf(file, src string) (list []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	added := map[ast.Expr]bool{}
 	for _, d := range f.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(fn.Name.Name, hook.Prefix) {
 			continue
@@ -226,12 +227,26 @@ func namesOf(file, src string) (list []string, err error) {
 				if b, ok := n.Cond.(*ast.BinaryExpr); ok {
 					return !mentions(b, "ftgo_mask")
 				}
+			case *ast.BlockStmt: // { r0, r1 = …; if ftgo_t … } stands for a return
+				for i, s := range n.List {
+					as, ok := s.(*ast.AssignStmt)
+					if ok && i == 0 && len(n.List) == 3 && (mentions(n.List[1], "ftgo_t") || mentions(n.List[1], "ftgo_out")) {
+						for _, e := range as.Lhs {
+							added[e] = true
+						}
+					}
+					if b, ok := s.(*ast.BranchStmt); ok && b.Label != nil && i > 0 {
+						if as, ok := n.List[i-1].(*ast.AssignStmt); ok && mentions(as.Lhs[0], "ftgo_out") {
+							added[b.Label] = true
+						}
+					}
+				}
 			case *ast.FuncDecl:
 				if n.Recv != nil && len(n.Recv.List) == 0 {
 					return false
 				}
 			case *ast.Ident:
-				if !strings.HasPrefix(n.Name, hook.Prefix) && n.Name != "_" {
+				if !strings.HasPrefix(n.Name, hook.Prefix) && n.Name != "_" && !added[n] {
 					list = append(list, fmt.Sprintf("%s at %s", n.Name, fset.Position(n.Pos())))
 				}
 			}

@@ -33,6 +33,8 @@ var anchors = []anchor{
 	{"the fields of type g", "type g struct", addFields, 1},
 	{"func gdestroy, where goroutines end", "func gdestroy(", rename("gdestroy"), 1},
 	{"func runExitHooks, where programs end", "func runExitHooks(", rename("runExitHooks"), 1},
+	{"the call of func recovery in func nextDefer", "mcall(recovery)", callInstead("nextDefer", "mcall", "recovery", "ftgo_recovery"), 1},
+	{"the call of func goexit1 in func Goexit", "func Goexit(", callInstead("Goexit", "goexit1", "", "ftgo_goexit1"), 1},
 	{"func preprintpanics, which a fatal panic passes", "func preprintpanics(", rename("preprintpanics"), 1},
 	{"func (funcInfo) srcFunc, which gives frames their FuncID", ") srcFunc() srcFunc", srcFuncID, 1},
 	{"the unwinder's assignment to calleeFuncID", "calleeFuncID = f.funcID", calleeFuncID, 1},
@@ -232,6 +234,27 @@ func rename(name string) func(*dst.File) int {
 				n++
 			}
 		}
+		return n
+	}
+}
+
+// callInstead replaces callee() or callee(arg) by with() in the named function.
+func callInstead(name, callee, arg, with string) func(*dst.File) int {
+	isName := func(e dst.Expr, name string) bool {
+		id, ok := e.(*dst.Ident)
+		return ok && id.Name == name
+	}
+	return func(f *dst.File) int {
+		n := 0
+		eachFunc(f, name, func(fn *dst.FuncDecl) {
+			n += replace(fn, func(e dst.Node) dst.Expr {
+				c, ok := e.(*dst.CallExpr)
+				if !ok || !isName(c.Fun, callee) || len(c.Args) > 1 || (len(c.Args) == 1) != (arg != "") || arg != "" && !isName(c.Args[0], arg) {
+					return nil
+				}
+				return call(with)
+			})
+		})
 		return n
 	}
 }

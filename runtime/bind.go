@@ -19,6 +19,8 @@ var hooks = hook.Hooks{
 	Register: register,
 	Enter:    enter,
 	Exit:     exit,
+	Frame:    undeferredFrame,
+	Unwind:   unwind,
 	End:      end,
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -69,6 +70,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"count":      count,
 			"debuginfo":  debuginfo,
+			"graph":      graph,
 			"offpath":    offpath,
 			"same":       same(normalise),
 			"sameframes": same(func(s string) string { return arguments.ReplaceAllString(normalise(s), "") }),
@@ -90,6 +92,27 @@ func count(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if want, err := strconv.Atoi(args[2]); err != nil || (n == want) == neg {
 		ts.Fatalf("%s has %d lines with %q, want %s", args[1], n, args[0], args[2])
+	}
+}
+
+// graph TRACE WANT: the calls of a graph, without the columns in front of them and what marks a switch of the task. A call that calls nothing is a
+// line, also where it began and ended on different CPUs.
+func graph(ts *testscript.TestScript, neg bool, args []string) {
+	var b strings.Builder
+	last := ""
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		if _, call, ok := strings.Cut(line, "|  "); ok && !strings.HasPrefix(line, "#") {
+			if open, ok := strings.CutSuffix(last, " {\n"); ok && strings.TrimSpace(call) == "}" && strings.Index(call, "}") == strings.IndexFunc(last, unicode.IsLetter) {
+				last = open + ";\n"
+				continue
+			}
+			b.WriteString(last)
+			last = call
+		}
+	}
+	b.WriteString(last)
+	if want := ts.ReadFile(args[1]); (b.String() == want) == neg {
+		ts.Fatalf("the graph of %s is\n%s, want\n%s", args[0], b.String(), want)
 	}
 }
 

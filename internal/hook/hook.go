@@ -6,7 +6,7 @@ package hook
 import "unsafe"
 
 // ABI numbers the shape. It changes with every change of a declaration in this file, or of what the functions in it may assume.
-const ABI = 1
+const ABI = 2
 
 // Prefix begins every name that the rewriter adds to a package. A function whose name begins so is a wrapper: the patched
 // runtime leaves it, and the frame that called it, out of every stack trace.
@@ -50,6 +50,12 @@ type Hooks struct {
 	Enter func(site *Site, slot *unsafe.Pointer, parent uintptr, p int32) uintptr
 	// Exit is called when the function returns, panics or ends its goroutine.
 	Exit func(token uintptr, slot *unsafe.Pointer, p int32)
+	// Frame is called when the call that Enter has pushed last will leave by Exit where it returns, not in a deferred call. off is how far
+	// its frame lies from the end of the goroutine's stack, in bytes. The result takes the place of Enter's.
+	Frame func(slot *unsafe.Pointer, off uintptr) uintptr
+	// Unwind is called when such calls will not return, because a panic was recovered further down, or the goroutine ends: those at the top of
+	// its return stack whose frames lie at off from the end of its stack, or further.
+	Unwind func(slot *unsafe.Pointer, off uintptr, p int32)
 	// End is called when the program ends: by main's return, os.Exit, or a panic that nobody recovers.
 	End func()
 }

@@ -1,5 +1,5 @@
-// Stress lets 10,000 goroutines call, panic, recover and end through runtime.Goexit, first while another goroutine switches tracers and
-// depths, then under a tracer that counts entries and returns.
+// Stress lets 10,000 goroutines call, panic, recover and end through runtime.Goexit, in functions and in literals, first while another
+// goroutine switches tracers and depths, then under a tracer that counts entries and returns.
 package main
 
 import (
@@ -118,6 +118,10 @@ func worker(i int, done func()) {
 	if err := careful(i); err != nil && err.Error() != "deep" {
 		panic(err)
 	}
+	if alone(func() { loose(i%4, func(n int) int { return walk(n) }) }) == nil && i%4 != 0 {
+		panic("nothing to recover")
+	}
+	walk(i % 4)
 	if i%3 == 0 {
 		wander(i % 7)
 	}
@@ -156,13 +160,37 @@ func rescue(err *error) {
 	}
 }
 
+// alone recovers, and has no hook.
+//
+//go:norace
+func alone(f func()) (r any) {
+	defer func() { r = recover() }()
+	f()
+	return nil
+}
+
+// loose panics in a literal that has called itself n times.
+func loose(n int, f func(int) int) {
+	var again func(int) int
+	again = func(n int) int {
+		switch f(n) {
+		case 0:
+			return f(1)
+		case 1:
+			panic(errors.New("loose"))
+		}
+		return again(n-1) + f(n)
+	}
+	again(n)
+}
+
 // wander ends its goroutine.
 //
 //go:noinline
 func wander(n int) {
 	defer walk(n)
 	if n == 0 {
-		runtime.Goexit()
+		alone(func() { loose(0, func(int) int { runtime.Goexit(); return 0 }) })
 	}
 	wander(n - 1)
 }

@@ -1,0 +1,182 @@
+// Literals has function literals left in every way there is: by each of their returns, out of loops, by panics that are recovered nearby, far away
+// or in functions without hooks, and by runtime.Goexit. It prints how deep the return stack is in between.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	ftrace "github.com/ftgo/ftgo/runtime"
+)
+
+// mark stands in the trace where the program goes on.
+//
+//go:noinline
+func mark() int { return ftrace.Depth() }
+
+//go:noinline
+func call(f func(int) (int, error), n int) (int, error) { return f(n) }
+
+//go:noinline
+func try(f func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("recovered %v", r)
+		}
+	}()
+	f()
+	return nil
+}
+
+// alone recovers without a hook.
+//
+//go:norace
+func alone(f func()) (r any) {
+	defer func() { r = recover() }()
+	f()
+	return nil
+}
+
+// far panics in a literal below a literal, and goes on above both.
+func far() {
+	f := func(n int) (int, error) { mark(); panic("far") }
+	fmt.Println(alone(func() { call(f, 1) }), mark())
+	fmt.Println(alone(func() { alone(func() { mark(); panic("near") }); mark(); panic("far") }))
+	mark()
+	func() {
+		alone(func() { mark(); panic("at the end") })
+	}()
+}
+
+var failed = errors.New("failed")
+
+func returns() {
+	f := func(n int) (int, error) {
+		for i := range 3 {
+			for _, x := range []int{4, 5} {
+				if x+i == n {
+					return i * mark(), nil
+				}
+			}
+		}
+		switch {
+		case n < 0:
+			return 0, failed
+		case n > 50:
+			return call(nil, mark())
+		}
+		return n, nil
+	}
+	fmt.Println(call(f, 6))
+	fmt.Println(call(f, -1))
+	fmt.Println(call(f, 50))
+	fmt.Println(try(func() { fmt.Println(call(f, 60)) }), mark())
+	named := func(n int) (k int, err error) {
+		k = n
+		if n == 0 {
+			err = failed
+			return
+		}
+		return n + k, err
+	}
+	fmt.Println(call(named, 0))
+	fmt.Println(call(named, 7))
+}
+
+// panicky's method panics, in a literal in a literal, and package fmt recovers.
+type panicky struct{}
+
+func (panicky) String() string {
+	try := func(f func()) { mark(); f() }
+	try(func() { mark(); panic("in a method") })
+	return "not here"
+}
+
+// deep panics in a literal that has called itself, and is recovered in between.
+func deep() {
+	var f func(int)
+	f = func(n int) {
+		switch n {
+		case 0:
+			panic("deep")
+		case 3:
+			fmt.Println(try(func() { f(n - 1) }), mark())
+			return
+		}
+		f(n - 1)
+	}
+	f(5)
+	mark()
+}
+
+// again panics anew while it recovers.
+func again() {
+	defer func() {
+		fmt.Println(recover(), mark())
+	}()
+	func() {
+		defer func() {
+			fmt.Println(recover(), mark())
+			f := func(n int) (int, error) { mark(); panic("second") }
+			call(f, 1)
+		}()
+		call(func(n int) (int, error) { mark(); panic("first") }, 2)
+	}()
+}
+
+// ends ends its goroutine in a literal.
+func ends() {
+	mark()
+	go func() {
+		mark()
+		call(func(int) (int, error) {
+			mark()
+			runtime.Goexit()
+			return 0, nil
+		}, 1)
+	}()
+	for runtime.NumGoroutine() > 1 { // until it has ended: what it tells would be told before
+		runtime.Gosched()
+	}
+	go func() {
+		defer mark()
+		call(func(int) (int, error) {
+			defer func() {
+				fmt.Println(recover(), mark())
+			}()
+			runtime.Goexit()
+			return 0, nil
+		}, 1)
+	}()
+	for runtime.NumGoroutine() > 1 { // until it has ended: what it tells would be told before
+		runtime.Gosched()
+	}
+}
+
+// inlined calls a literal where it stands, if the compiler thinks so.
+func inlined() (n int) {
+	f := func(k int) int {
+		if k == 3 {
+			panic("inlined")
+		}
+		return mark() + k
+	}
+	defer func() { recover() }()
+	for i := range 5 {
+		n += f(i)
+	}
+	return n
+}
+
+func main() {
+	returns()
+	fmt.Println(fmt.Sprint(panicky{}), mark())
+	far()
+	deep()
+	again()
+	ends()
+	fmt.Println(inlined(), mark())
+	s := ftrace.ReadStats()
+	fmt.Println("unbalanced:", s.Unbalanced, "mismatches:", s.Mismatches)
+}

@@ -1,0 +1,153 @@
+package rewriter
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// A function literal cannot be entered a second time, since nothing names it. A deferred exit would cost it some 18 instructions while off,
+// because it puts every result into memory. So its hook leaves it where it returns, if all such places can be seen:
+//
+//	func(a int) (ftgo_o0 int) { ftgo_t := 0; if ftgo_mask[7] != 0 { ftgo_t = ftgo_enterAt(&ftgo_sites[7]) }
+//		…
+//		{ ftgo_o0 = a + 1; if ftgo_t != 0 { ftgo_exitAt(ftgo_t) }; return }
+//
+// A panic or runtime.Goexit goes past that. The patched runtime tells the library when it does, and how much of the stack has gone
+// (runtime/unwind.go).
+//
+// Types and constants are not named, for a package or a function may declare theirs under the same names.
+
+// exits are the places where a literal returns.
+type exits struct {
+	returns []exitPoint
+	loops   []*exitLoop
+	end     bool // it ends at its closing brace, too
+}
+
+// exitPoint is a return statement, and the outermost range statement that it is in: if that calls a function, it returns before
+// the literal does.
+type exitPoint struct {
+	stmt *ast.ReturnStmt
+	loop *exitLoop
+}
+
+type exitLoop struct {
+	stmt  *ast.RangeStmt
+	label string // of the statement; "" if it has none
+}
+
+// findExits returns where a literal returns, nil if it cannot leave there: a deferred call runs later, a loop over a function might
+// make the compiler allocate what the loop's body sets, and a result with a name may be hidden by a variable of that name.
+func (w *writer) findExits(lit *ast.FuncLit) *exits {
+	e, ok := &exits{}, true
+	names := map[string]bool{}
+	if lit.Type.Results != nil {
+		for _, r := range lit.Type.Results.List {
+			for _, id := range r.Names {
+				names[id.Name] = id.Name != "_"
+			}
+		}
+	}
+	hides := func(list ...ast.Expr) bool {
+		return slices.ContainsFunc(list, func(x ast.Expr) bool {
+			id, is := x.(*ast.Ident)
+			return is && names[id.Name]
+		})
+	}
+	labels := map[ast.Stmt]string{}
+	var loops []*exitLoop
+	var path []ast.Node
+	ast.Inspect(lit.Body, func(n ast.Node) bool {
+		if n == nil {
+			if loop, is := path[len(path)-1].(*ast.RangeStmt); is && loops[len(loops)-1].stmt == loop {
+				loops = loops[:len(loops)-1]
+			}
+			path = path[:len(path)-1]
+			return false
+		}
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.DeferStmt:
+			ok = false
+		case *ast.LabeledStmt:
+			labels[n.Stmt] = n.Label.Name
+		case *ast.AssignStmt:
+			ok = ok && (n.Tok.String() != ":=" || !hides(n.Lhs...))
+		case *ast.ValueSpec:
+			ok = ok && !slices.ContainsFunc(n.Names, func(id *ast.Ident) bool { return names[id.Name] })
+		case *ast.TypeSpec:
+			ok = ok && !names[n.Name.Name]
+		case *ast.RangeStmt:
+			ok = ok && (n.Tok.String() != ":=" || !hides(n.Key, n.Value))
+			loops = append(loops, &exitLoop{n, labels[n]})
+		case *ast.ReturnStmt:
+			p := exitPoint{stmt: n}
+			for _, l := range loops {
+				ok = ok && w.costs.noFunc[l.stmt]
+			}
+			if len(loops) > 0 {
+				p.loop = loops[0]
+				if !slices.Contains(e.loops, p.loop) {
+					e.loops = append(e.loops, p.loop)
+				}
+			}
+			e.returns = append(e.returns, p)
+		}
+		path = append(path, n)
+		return true
+	})
+	if lit.Type.Results == nil || len(lit.Type.Results.List) == 0 {
+		list := lit.Body.List
+		e.end = true
+		if len(list) > 0 {
+			_, returns := list[len(list)-1].(*ast.ReturnStmt)
+			e.end = !returns
+		}
+	}
+	if !ok || len(e.returns) == 0 && !e.end {
+		return nil
+	}
+	return e
+}
+
+// atReturns writes that hook.
+func (w *writer) atReturns(f *file, lit *ast.FuncLit, num string, e *exits) {
+	names := strings.Join(w.nameResults(f, lit.Type), ", ")
+	entry := fmt.Sprintf(" ftgo_t := 0; if ftgo_mask[%s] != 0 { ftgo_t = ftgo_enterAt(&ftgo_sites[%s]) }", num, num)
+	if len(e.loops) > 0 {
+		entry = " ftgo_out := 0 != 0;" + entry
+	}
+	f.insertAtBody(w.fset, lit.Body, entry)
+	const leave = "if ftgo_t != 0 { ftgo_exitAt(ftgo_t) }"
+	for i, l := range e.loops {
+		if l.label == "" {
+			l.label = fmt.Sprintf("%sb%d", hook.Prefix, i)
+			f.edits.insert(f.off(l.stmt.Pos()), l.label+": "+f.directive(w.fset, l.stmt.Pos(), true))
+		}
+	}
+	for _, p := range e.returns {
+		s := p.stmt
+		end := leave + "; return }"
+		if p.loop != nil {
+			end = "ftgo_out = 0 == 0; break " + p.loop.label + " }"
+		}
+		if len(s.Results) == 0 {
+			f.edits.replace(f.off(s.Pos()), f.off(s.End()), "{ "+end+f.columnBack(w.fset, s.End()))
+			continue
+		}
+		from := s.Pos() + 6 // return
+		f.edits.replace(f.off(s.Pos()), f.off(from), "{ "+names+" ="+f.directive(w.fset, from, true))
+		f.edits.insert(f.off(s.End()), "; "+end+f.columnBack(w.fset, s.End()))
+	}
+	for _, l := range e.loops {
+		f.edits.insert(f.off(l.stmt.End()), "; if ftgo_out { "+leave+"; return }"+f.columnBack(w.fset, l.stmt.End()))
+	}
+	if e.end {
+		f.edits.insert(f.off(lit.Body.Rbrace), "; "+leave+" "+f.directive(w.fset, lit.Body.Rbrace, true))
+	}
+}

@@ -1,0 +1,48 @@
+package ftrace
+
+import "unsafe"
+
+// Function literals leave where they return (rewriter/returns.go): a panic, and runtime.Goexit, go past that. What they left on the return
+// stack is closed here: when a deferred exit further down does not find its call on top, when a panic is recovered, and when a goroutine ends.
+// Their place on the goroutine's stack tells which calls have gone; it is counted from that stack's end, which stays where it is when the
+// stack moves.
+
+// The token of such a call: undeferred, a number that tells calls of one frame apart where words are long enough, and the offset.
+const (
+	undeferred = ^(^uintptr(0) >> 1)
+	offsetBits = 31
+)
+
+// undeferredFrame marks the call on top of the return stack as one that leaves where it returns, and returns its token.
+func undeferredFrame(slot *unsafe.Pointer, off uintptr) uintptr {
+	g := (*goroutine)(*slot)
+	f := g.frame(g.depth - 1)
+	f.token = undeferred | g.token<<offsetBits | off&(1<<offsetBits-1)
+	return f.token
+}
+
+// unwind closes such calls at the top of the return stack whose frames lie at off from the end of the goroutine's stack, or further. A frame
+// that a panic was recovered in returns at once, so what was inlined there has left, too.
+func unwind(slot *unsafe.Pointer, off uintptr, p int32) {
+	g := (*goroutine)(*slot)
+	for g.depth > 0 {
+		tok := g.frame(g.depth - 1).token
+		if tok&undeferred == 0 || tok&(1<<offsetBits-1) < off {
+			return
+		}
+		exit(tok, slot, p)
+	}
+}
+
+// unwindTo is for an exit that does not find its call on top: it brings it there, or returns false.
+func unwindTo(token uintptr, slot *unsafe.Pointer, p int32) bool {
+	g := (*goroutine)(*slot)
+	if g != nil && token&undeferred == 0 {
+		unwind(slot, 0, p)
+	}
+	if g == nil || g.depth == 0 || g.frame(g.depth-1).token != token {
+		frameMismatch(g, token)
+		return false
+	}
+	return true
+}
