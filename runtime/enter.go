@@ -104,12 +104,15 @@ func prepareReturn(g *goroutine, site *hook.Site, p int32) uintptr {
 // under another tracer.
 func exit(token uintptr, slot *unsafe.Pointer, p int32) {
 	g := (*goroutine)(*slot)
-	if g == nil || g.depth == 0 || g.frame(g.depth-1).token != token {
-		if !unwindTo(token, slot, p) {
-			return
-		}
+	if g == nil || g.depth == 0 {
+		frameMismatch(g, token)
+		return
 	}
 	f := g.frame(g.depth - 1)
+	if f.token != token {
+		g.exitBelow(token, slot, p)
+		return
+	}
 	g.depth--
 	ret := atomic.LoadPointer(&graphReturn) // before the generation, see prepareReturn
 	if stopped.Load() != 0 || f.gen != generation.Load() {

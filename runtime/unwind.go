@@ -34,15 +34,14 @@ func unwind(slot *unsafe.Pointer, off uintptr, p int32) {
 	}
 }
 
-// unwindTo is for an exit that does not find its call on top: it brings it there, or returns false.
-func unwindTo(token uintptr, slot *unsafe.Pointer, p int32) bool {
-	g := (*goroutine)(*slot)
-	if g != nil && token&undeferred == 0 {
+// exitBelow is for an exit that does not find its call on top: it is a deferred one, and such calls lie above.
+func (g *goroutine) exitBelow(token uintptr, slot *unsafe.Pointer, p int32) {
+	if token&undeferred == 0 {
 		unwind(slot, 0, p)
 	}
-	if g == nil || g.depth == 0 || g.frame(g.depth-1).token != token {
+	if g.depth == 0 || g.frame(g.depth-1).token != token {
 		frameMismatch(g, token)
-		return false
+		return
 	}
-	return true
+	exit(token, slot, p)
 }
