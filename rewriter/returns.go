@@ -40,6 +40,25 @@ type exitLoop struct {
 	label string // of the statement; "" if it has none
 }
 
+// returnsWrong reports whether a function returns nothing where its results have no names, or something where it has none. Names for the results
+// would let the compiler take that.
+func returnsWrong(t *ast.FuncType, body *ast.BlockStmt) (wrong bool) {
+	none := t.Results == nil || len(t.Results.List) == 0
+	if !none && len(t.Results.List[0].Names) > 0 {
+		return false
+	}
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			wrong = wrong || none != (len(n.Results) == 0)
+		}
+		return !wrong
+	})
+	return wrong
+}
+
 // findExits returns where a literal returns, nil if it cannot leave there: a deferred call runs later, a loop over a function might
 // make the compiler allocate what the loop's body sets, and a result with a name may be hidden by a variable of that name.
 func (w *writer) findExits(lit *ast.FuncLit) *exits {
@@ -109,7 +128,7 @@ func (w *writer) findExits(lit *ast.FuncLit) *exits {
 			e.end = !returns
 		}
 	}
-	if !ok || len(e.returns) == 0 && !e.end {
+	if !ok || len(e.returns) == 0 && !e.end || returnsWrong(lit.Type, lit.Body) {
 		return nil
 	}
 	return e

@@ -373,7 +373,7 @@ func (w *writer) form(info declInfo, d *ast.FuncDecl, cost int) (Form, string) {
 	if shadowsItself(d) {
 		return InPlace, ""
 	}
-	if w.opt.Hide != "" && cost >= 0 && cost+hiddenCost <= InlineKeep && !isGeneric(d) {
+	if w.opt.Hide != "" && cost >= 0 && cost+hiddenCost <= InlineKeep && !isGeneric(d) && !returnsWrong(d.Type, d.Body) {
 		return Hidden, ""
 	}
 	return ReEntry, ""

@@ -98,7 +98,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// FuzzRewrite: what parses does so after rewriting too, with the same positions, and what type-checks does so.
+// FuzzRewrite: what parses does so after rewriting too, with the same positions, and what type-checks does so, and nothing else.
 func FuzzRewrite(f *testing.F) {
 	for _, name := range []string{"forms", "typed", "shadow"} {
 		src, err := os.ReadFile("testdata/" + name + ".go.in")
@@ -125,6 +125,8 @@ func FuzzRewrite(f *testing.F) {
 			checkPositions(t, "fuzz", src, -1)
 			if typeCheck(src) == nil {
 				checkTypes(t, src)
+			} else {
+				checkErrorsStay(t, src)
 			}
 		}
 	})
@@ -175,6 +177,45 @@ func checkTypes(t *testing.T, src string) {
 		if err := typeCheck(string(res.Table), out); err != nil {
 			t.Fatalf("-inline=%d: %v\n%s\n%s", limit, err, out, res.Table)
 		}
+	}
+}
+
+// checkErrorsStay: what does not type-check does not with hooks either, or nobody would hear of it.
+func checkErrorsStay(t *testing.T, src string) {
+	t.Helper()
+	for _, limit := range []int{InlineKeep, 0, -1} {
+		res, err := Rewrite(Package{Path: "p", Files: []File{{"/src/p.go", []byte(src)}}}, options(limit))
+		if err != nil || len(res.Files) == 0 {
+			continue
+		}
+		out := string(res.Files[0].Src)
+		if typeCheck(string(res.Table), out) == nil {
+			t.Fatalf("-inline=%d: this does not compile:\n%s\nbut this does:\n%s", limit, src, out)
+		}
+	}
+}
+
+func TestErrorsStay(t *testing.T) {
+	for _, body := range []string{
+		"func f(n int) int { if n > 0 { return }; return 1 }",
+		"func f() { return 1 }",
+		"func f() (int, int) { return 1 }",
+		"var f = func(n int) int { if n > 0 { return }; g(); return 1 }\nfunc g() { g() }",
+		"var f = func(n int) (int, error) { return }",
+		"var f = func(n int) { return n }",
+		"var f = func(n int) int { if n > 0 { return 1 } }",
+		"var f = func(n int) (r int) { for range n { return 1 } }",
+		"var f = func(n int) (r int) { { r := 1; _ = r; return } }",
+		"var f = func(n int) (r int) { for { break }; return 1; L: }",
+		"var f = func(n int) { break }",
+		"var f = func(n int) int { for range n { break L }; return 1 }",
+		"var f = func(n int) int { goto L; n := 1; L: return n }",
+	} {
+		src := "package p\n" + body
+		if typeCheck(src) == nil {
+			t.Errorf("this compiles: %s", src)
+		}
+		checkErrorsStay(t, src)
 	}
 }
 
