@@ -84,7 +84,7 @@ func (w *writer) decideLiteral(f *file, lit *ast.FuncLit, u use, name string, sc
 	if cost < 0 || w.opt.Inline < 0 {
 		return InPlace, "", cost
 	}
-	// A check in place takes the literal out of what it is inlined into, so a limit below the compiler's own changes nothing here.
+	// A hook may take the literal out of what it is inlined into, so a limit below the compiler's own changes nothing here.
 	switch {
 	case u == calledOnce && cost <= inlineLiteralOnce, u == calledByVar && cost <= inlineLiteral:
 		return Inlined, fmt.Sprintf("the compiler inlines it where it is called (cost %d)", cost), cost
