@@ -49,7 +49,7 @@ func far() {
 	}()
 }
 
-var failed = errors.New("failed")
+var errFailed = errors.New("failed")
 
 func returns() {
 	f := func(n int) (int, error) {
@@ -62,7 +62,7 @@ func returns() {
 		}
 		switch {
 		case n < 0:
-			return 0, failed
+			return 0, errFailed
 		case n > 50:
 			return call(nil, mark())
 		}
@@ -75,7 +75,7 @@ func returns() {
 	named := func(n int) (k int, err error) {
 		k = n
 		if n == 0 {
-			err = failed
+			err = errFailed
 			return
 		}
 		return n + k, err
