@@ -3,7 +3,7 @@ package runtime
 // This file is added to package runtime when ftgo compiles it. The declarations of internal/hook come with it, under the names
 // ftgo_Site, ftgo_Table, ftgo_Hooks, ftgo_Runtime and ftgo_ABI. Patches elsewhere in the package, each made by shape, call
 // ftgo_funcID, ftgo_elide, ftgo_recoverID, ftgo_recovery and ftgo_goexit1, put the fields ftgo, ftgoNote and ftgoBusy into g, and rename
-// gdestroy, runExitHooks, preprintpanics and fpTracebackPartialExpand to names that begin with std_ (not with ftgo_: that would hide them
+// gdestroy, runExitHooks, coroexit, preprintpanics and fpTracebackPartialExpand to names that begin with std_ (not with ftgo_: that would hide them
 // from stack traces, and from the count of frames by which gorecover tells who may recover).
 
 import (
@@ -156,7 +156,8 @@ func ftgo_inlinedParent(pc uintptr, fp *[2]uintptr, n int) uintptr {
 	return fp[1]
 }
 
-// ftgo_enterHere is the entry hook of a function that carries it in place, with a deferred exit: an init function, some function literals.
+// ftgo_enterHere is the entry hook of a function that carries it in place, with a deferred exit: init functions, some function literals, generic
+// functions whose name is also that of a type parameter.
 //
 //go:linkname ftgo_enterHere
 //go:noinline
@@ -231,6 +232,12 @@ func ftgo_unwind(off uintptr) {
 func ftgo_goexit1() {
 	ftgo_unwind(0)
 	goexit1()
+}
+
+// coroexit ends the goroutine of a coroutine: Goexit runs it as a deferred function, and gets no further.
+func coroexit(c *coro) {
+	ftgo_unwind(0)
+	std_coroexit(c)
 }
 
 // ftgo_recovery is mcall(recovery) for nextDefer: a panic has been recovered, and the goroutine goes on where it leaves a frame, so what was

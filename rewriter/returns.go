@@ -28,8 +28,8 @@ type exits struct {
 	end     bool // it ends at its closing brace, too
 }
 
-// exitPoint is a return statement, and the outermost range statement that it is in: if that calls a function, it returns before
-// the literal does.
+// exitPoint is a return statement, and the outermost range statement that it is in. The literal leaves that first, in case it calls a function,
+// which ends later: types say that it does not, but they are found by name, and a name can stand for two variables.
 type exitPoint struct {
 	stmt *ast.ReturnStmt
 	loop *exitLoop
@@ -37,22 +37,34 @@ type exitPoint struct {
 
 type exitLoop struct {
 	stmt  *ast.RangeStmt
-	label string // of the statement; "" if it has none
+	label string // of the statement; "" if it has none that is used
 }
 
-// returnsWrong reports whether a function returns nothing where its results have no names, or something where it has none. Names for the results
-// would let the compiler take that.
+// returnsWrong reports whether a function returns what the compiler would take once the results have names, or are assigned to, and does not
+// take now: nothing where they have no names, something where there are none, and one of the expressions that have two values in an
+// assignment alone (m[k], <-c, x.(T)).
 func returnsWrong(t *ast.FuncType, body *ast.BlockStmt) (wrong bool) {
-	none := t.Results == nil || len(t.Results.List) == 0
-	if !none && len(t.Results.List[0].Names) > 0 {
-		return false
+	results, named := 0, false
+	if t.Results != nil {
+		for _, r := range t.Results.List {
+			results += max(1, len(r.Names))
+			named = named || len(r.Names) > 0
+		}
 	}
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
 			return false
 		case *ast.ReturnStmt:
-			wrong = wrong || none != (len(n.Results) == 0)
+			switch len(n.Results) {
+			case 0:
+				wrong = wrong || results > 0 && !named
+			case 1:
+				_, call := unparen(n.Results[0]).(*ast.CallExpr)
+				wrong = wrong || results == 0 || results > 1 && !call
+			default:
+				wrong = wrong || results == 0
+			}
 		}
 		return !wrong
 	})
@@ -60,7 +72,8 @@ func returnsWrong(t *ast.FuncType, body *ast.BlockStmt) (wrong bool) {
 }
 
 // findExits returns where a literal returns, nil if it cannot leave there: a deferred call runs later, a loop over a function might
-// make the compiler allocate what the loop's body sets, and a result with a name may be hidden by a variable of that name.
+// make the compiler allocate what the loop's body sets, a result with a name may be hidden by another declaration of it, a literal that never
+// returns has no use for a token, and one that returns what it may not is to be refused as it is.
 func (w *writer) findExits(lit *ast.FuncLit) *exits {
 	e, ok := &exits{}, true
 	names := map[string]bool{}
@@ -77,7 +90,7 @@ func (w *writer) findExits(lit *ast.FuncLit) *exits {
 			return is && names[id.Name]
 		})
 	}
-	labels := map[ast.Stmt]string{}
+	labels, used := map[ast.Stmt]string{}, map[string]bool{}
 	var loops []*exitLoop
 	var path []ast.Node
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
@@ -95,6 +108,10 @@ func (w *writer) findExits(lit *ast.FuncLit) *exits {
 			ok = false
 		case *ast.LabeledStmt:
 			labels[n.Stmt] = n.Label.Name
+		case *ast.BranchStmt:
+			if n.Label != nil {
+				used[n.Label.Name] = true
+			}
 		case *ast.AssignStmt:
 			ok = ok && (n.Tok.String() != ":=" || !hides(n.Lhs...))
 		case *ast.ValueSpec:
@@ -120,6 +137,11 @@ func (w *writer) findExits(lit *ast.FuncLit) *exits {
 		path = append(path, n)
 		return true
 	})
+	for _, l := range e.loops {
+		if !used[l.label] {
+			l.label = "" // the compiler is to say so
+		}
+	}
 	if lit.Type.Results == nil || len(lit.Type.Results.List) == 0 {
 		list := lit.Body.List
 		e.end = true

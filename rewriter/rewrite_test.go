@@ -208,6 +208,10 @@ func TestErrorsStay(t *testing.T) {
 		"var f = func(n int) (r int) { { r := 1; _ = r; return } }",
 		"var f = func(n int) (r int) { for { break }; return 1; L: }",
 		"var f = func(n int) { break }",
+		"var f = func(m map[int]bool) (bool, bool) { g(); return m[1] }\nfunc g() { g() }",
+		"var f = func(c chan bool) (a, b bool) { g(); return (<-c) }\nfunc g() { g() }",
+		"var f = func(x any) (int, bool) { g(); return x.(int) }\nfunc g() { g() }",
+		"var f = func(s []int) int { g(); L: for range s { return 1 }; return 0 }\nfunc g() { g() }",
 		"var f = func(n int) int { for range n { break L }; return 1 }",
 		"var f = func(n int) int { goto L; n := 1; L: return n }",
 	} {

@@ -35,6 +35,7 @@ var anchors = []anchor{
 	{"func runExitHooks, where programs end", "func runExitHooks(", rename("runExitHooks"), 1},
 	{"the call of func recovery in func nextDefer", "mcall(recovery)", callInstead("nextDefer", "mcall", "recovery", "ftgo_recovery"), 1},
 	{"the call of func goexit1 in func Goexit", "func Goexit(", callInstead("Goexit", "goexit1", "", "ftgo_goexit1"), 1},
+	{"func coroexit, where coroutines end", "func coroexit(", rename("coroexit"), 1},
 	{"func preprintpanics, which a fatal panic passes", "func preprintpanics(", rename("preprintpanics"), 1},
 	{"func (funcInfo) srcFunc, which gives frames their FuncID", ") srcFunc() srcFunc", srcFuncID, 1},
 	{"the unwinder's assignment to calleeFuncID", "calleeFuncID = f.funcID", calleeFuncID, 1},

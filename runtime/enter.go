@@ -90,7 +90,9 @@ func prepareReturn(g *goroutine, site *hook.Site, p int32) uintptr {
 	f.site = site
 	f.gen = gen
 	f.over = g.overrun
-	g.token++
+	if g.token++; unsafe.Sizeof(g.token) == 4 && g.token == undeferred {
+		g.token = 1
+	}
 	f.token = g.token
 	f.start = counter()
 	if !(*(*graphEntryFn)(entry))(g, site, f.start, p) {

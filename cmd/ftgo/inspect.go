@@ -15,8 +15,8 @@ func funcsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "funcs [-inline keep|hook|N] [-deps] [packages]",
 		Short: "list every function: how it is hooked, or why it is not",
-		Long: `ftgo funcs lists the functions of packages, a line each: name, position, and how it is hooked (re-entry, in place), that the compiler
-inlines it, or why it is left alone.`,
+		Long: `ftgo funcs lists the functions of packages, a line each: name, position, and how it is hooked (by re-entry, which may be inlined,
+at its returns, or in place), that the compiler inlines it, or why it is left alone.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"."}

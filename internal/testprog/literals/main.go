@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 
 	ftrace "github.com/ftgo/ftgo/runtime"
@@ -154,6 +155,26 @@ func ends() {
 	}
 }
 
+// pulled ends a coroutine in a literal.
+func pulled() {
+	mark()
+	go func() {
+		next, _ := iter.Pull(func(yield func(int) bool) {
+			mark()
+			call(func(int) (int, error) {
+				mark()
+				runtime.Goexit()
+				return 0, nil
+			}, 1)
+		})
+		defer mark()
+		next()
+	}()
+	for runtime.NumGoroutine() > 1 {
+		runtime.Gosched()
+	}
+}
+
 // inlined calls a literal where it stands, if the compiler thinks so.
 func inlined() (n int) {
 	f := func(k int) int {
@@ -176,6 +197,7 @@ func main() {
 	deep()
 	again()
 	ends()
+	pulled()
 	fmt.Println(inlined(), mark())
 	s := ftrace.ReadStats()
 	fmt.Println("unbalanced:", s.Unbalanced, "mismatches:", s.Mismatches)
