@@ -73,7 +73,8 @@ func returnsWrong(t *ast.FuncType, body *ast.BlockStmt) (wrong bool) {
 
 // findExits returns where a literal returns, nil if it cannot leave there: a deferred call runs later, a loop over a function might
 // make the compiler allocate what the loop's body sets, a result with a name may be hidden by another declaration of it, a literal that never
-// returns has no use for a token, and one that returns what it may not is to be refused as it is.
+// returns has no use for a token, and one that returns what it may not is to be refused as it is. What the compiler inlines gives its literals
+// new names, and in a trace they have their own, so a literal that holds others is not to be inlined.
 func (w *writer) findExits(lit *ast.FuncLit) *exits {
 	e, ok := &exits{}, true
 	names := map[string]bool{}
@@ -102,9 +103,7 @@ func (w *writer) findExits(lit *ast.FuncLit) *exits {
 			return false
 		}
 		switch n := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.DeferStmt:
+		case *ast.DeferStmt, *ast.FuncLit:
 			ok = false
 		case *ast.LabeledStmt:
 			labels[n.Stmt] = n.Label.Name

@@ -97,12 +97,13 @@ func (panicky) String() string {
 // deep panics in a literal that has called itself, and is recovered in between.
 func deep() {
 	var f func(int)
+	two := func() { f(2) }
 	f = func(n int) {
 		switch n {
 		case 0:
 			panic("deep")
 		case 3:
-			fmt.Println(try(func() { f(n - 1) }), mark())
+			fmt.Println(try(two), mark())
 			return
 		}
 		f(n - 1)
