@@ -62,7 +62,8 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 			params = append(params, fresh+" "+typ)
 		}
 	}
-	if !isGeneric(d) && w.share && !w.opt.Assembly[w.symbol(d)] {
+	apart := !isGeneric(d) && !w.opt.Assembly[w.symbol(d)] && !(w.mayInline(form, w.names[len(w.names)-1].Name) && w.holdsPointers(d))
+	if apart && w.share {
 		for i, a := range args {
 			if variadic, ok := strings.CutSuffix(a, "..."); ok {
 				args[i] = variadic
@@ -127,7 +128,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		head += wrapper + tparamList
 	}
 	alias := ""
-	if !isGeneric(d) && form != Hidden && !w.opt.Assembly[w.symbol(d)] { // a hidden one is inlined
+	if apart && form != Hidden {
 		callee = aliasName(wrapper)
 		if d.Recv != nil {
 			freshArgs = append([]string{hook.Prefix + "r"}, freshArgs...)
@@ -141,6 +142,28 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	}
 	fmt.Fprintf(&f.tail, "\n%s\n%s(%s) %s{ defer ftgo_exit(%s(&ftgo_sites[%s])); %s%s(%s) }\n%s",
 		f.directive(w.fset, d.Type.Func, false), head, strings.Join(params, ", "), results, enter, num, ret, callee, strings.Join(freshArgs, ", "), alias)
+}
+
+// mayInline reports whether the compiler may inline a function that is hooked in a form. Where it does, escape analysis judges the caller's copy of
+// the body, and lets arguments stay on the stack of which the function itself would keep pointers in the heap. While on it is the function
+// itself that runs, so the caller must see what it does with them: the wrapper calls it by name.
+func (w *writer) mayInline(form Form, name string) bool {
+	return form == Hidden || w.opt.Inlines || w.opt.Hot[w.path+"."+name]
+}
+
+// holdsPointers reports whether a function's receiver or parameters may hold pointers.
+func (w *writer) holdsPointers(d *ast.FuncDecl) bool {
+	for _, fields := range []*ast.FieldList{d.Recv, d.Type.Params} {
+		if fields == nil {
+			continue
+		}
+		for _, p := range fields.List {
+			if l := w.costs.letters(typ{p.Type, w.costs.imports[d]}); l == "" || strings.ContainsAny(l, "PSEL") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // dispatch puts the check in front of a function's body; call is what it does while on.

@@ -31,6 +31,8 @@ type Options struct {
 	// Hot are the functions that a profile of the program calls hot, by full name: the others are hooked whatever Inline says. nil without
 	// a profile.
 	Hot map[string]bool
+	// Inlines says that the compiler inlines beyond its usual budget (-l=4), functions with hooks too.
+	Inlines bool
 	// Hide names an array of no size to which assignments cost the inliner nothing, so that small functions can be hooked and
 	// inlined all the same; see hidden.go. Without a name they lose one or the other.
 	Hide string

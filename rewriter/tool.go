@@ -151,6 +151,7 @@ func compile(c *toolexec.Compile, flags Flags) error {
 			f.Close()
 		}
 	}
+	opt.Inlines = slices.ContainsFunc(c.Flags, func(flag string) bool { return strings.HasPrefix(flag, "-l=") && flag != "-l=0" && flag != "-l=1" })
 	config := c.Value("-coveragecfg")
 	if opt.hooksSmall() && !slices.Contains(c.Flags, "-l") && !slices.Contains(c.Flags, "-N") && hides(c.Tool) {
 		opt.Hide = hiddenArray
