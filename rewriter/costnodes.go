@@ -61,11 +61,12 @@ func (v *costVisitor) stmt(s ast.Stmt) {
 		v.stmt(s.Post)
 		v.stmt(s.Body)
 	case *ast.RangeStmt:
-		if _, ok := v.c.under(v.typeOf(s.X)).expr.(*ast.FuncType); ok {
+		over := v.c.under(v.typeOf(s.X))
+		if _, ok := over.expr.(*ast.FuncType); ok {
 			v.rangeFunc(s)
 			return
 		}
-		if v.rangesNoFunc(s.X) {
+		if v.c.noFuncs(over) {
 			v.c.noFunc[s] = true
 		}
 		v.sum++
@@ -79,7 +80,7 @@ func (v *costVisitor) stmt(s ast.Stmt) {
 			}
 		}
 		if s.Tok == token.DEFINE {
-			v.rangeTypes(s)
+			v.rangeTypes(s, over)
 		}
 		v.stmt(s.Body)
 	case *ast.SwitchStmt:

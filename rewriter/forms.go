@@ -40,7 +40,8 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 			wrapper = base + "_" + wrapper
 		}
 	}
-	prefix, form := hook.Prefix, w.names[len(w.names)-1].Form
+	fn := w.names[len(w.names)-1]
+	prefix, form := hook.Prefix, fn.Form
 	if form == Hidden {
 		prefix += "0" // for package runtime: a literal lies between the function and the wrapper
 	}
@@ -62,8 +63,8 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 			params = append(params, fresh+" "+typ)
 		}
 	}
-	apart := !isGeneric(d) && !w.opt.Assembly[w.symbol(d)] && !(w.mayInline(form, w.names[len(w.names)-1].Name) && w.holdsPointers(d))
-	if apart && w.share {
+	bySymbol := !isGeneric(d) && !w.opt.Assembly[w.symbol(d)] && !(w.mayInline(fn) && w.holdsPointers(d))
+	if bySymbol && w.share {
 		for i, a := range args {
 			if variadic, ok := strings.CutSuffix(a, "..."); ok {
 				args[i] = variadic
@@ -128,7 +129,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		head += wrapper + tparamList
 	}
 	alias := ""
-	if apart && form != Hidden {
+	if bySymbol && form != Hidden {
 		callee = aliasName(wrapper)
 		if d.Recv != nil {
 			freshArgs = append([]string{hook.Prefix + "r"}, freshArgs...)
@@ -144,11 +145,11 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		f.directive(w.fset, d.Type.Func, false), head, strings.Join(params, ", "), results, enter, num, ret, callee, strings.Join(freshArgs, ", "), alias)
 }
 
-// mayInline reports whether the compiler may inline a function that is hooked in a form. Where it does, escape analysis judges the caller's copy of
+// mayInline reports whether the compiler may inline a function with its hook. Where it does, escape analysis judges the caller's copy of
 // the body, and lets arguments stay on the stack of which the function itself would keep pointers in the heap. While on it is the function
 // itself that runs, so the caller must see what it does with them: the wrapper calls it by name.
-func (w *writer) mayInline(form Form, name string) bool {
-	return form == Hidden || w.opt.Inlines || w.opt.Hot[w.path+"."+name]
+func (w *writer) mayInline(fn Func) bool {
+	return fn.Form == Hidden || w.opt.Inlines || w.hot(fn.Name)
 }
 
 // holdsPointers reports whether a function's receiver or parameters may hold pointers.

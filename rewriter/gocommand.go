@@ -160,7 +160,7 @@ func (c *goCommand) std() string { return filepath.Join(c.env("GOROOT"), "src") 
 
 // below reports whether a file or directory is dir or lies below it.
 func below(dir, name string) bool {
-	return name == dir || strings.HasPrefix(name, dir+string(filepath.Separator))
+	return dir != "" && (name == dir || strings.HasPrefix(name, dir+string(filepath.Separator)))
 }
 
 // mainModule returns the root and path of the module that holds dir, nothing if there is none.

@@ -229,11 +229,10 @@ func (v *costVisitor) declare(fields *ast.FieldList) {
 	}
 }
 
-// rangesNoFunc reports whether a loop over e is one of those that are no calls of a function, as far as types are known.
-func (v *costVisitor) rangesNoFunc(e ast.Expr) bool {
-	u := v.c.under(v.typeOf(e))
+// noFuncs reports whether a loop over an underlying type is no call of a function, as far as types are known.
+func (c *costs) noFuncs(u typ) bool {
 	if p, ok := deref(u); ok {
-		u = v.c.under(p)
+		u = c.under(p)
 	}
 	switch x := u.expr.(type) {
 	case *ast.ArrayType, *ast.MapType, *ast.ChanType:
@@ -244,10 +243,9 @@ func (v *costVisitor) rangesNoFunc(e ast.Expr) bool {
 	return false
 }
 
-// rangeTypes declares the variables of a range statement.
-func (v *costVisitor) rangeTypes(s *ast.RangeStmt) {
+// rangeTypes declares the variables of a range statement, u being what the type is that it loops over.
+func (v *costVisitor) rangeTypes(s *ast.RangeStmt, u typ) {
 	var key, value typ
-	u := v.c.under(v.typeOf(s.X))
 	switch x := u.expr.(type) {
 	case *ast.ArrayType:
 		key, value = basic("int"), typ{x.Elt, u.imports}

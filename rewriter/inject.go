@@ -228,7 +228,7 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 		}
 		dir = at
 	}
-	if cache := cmd.env("GOMODCACHE"); cache != "" && below(cache, root) {
+	if below(cmd.env("GOMODCACHE"), root) {
 		if mod == "std" {
 			return "", fmt.Errorf("the tests of %s cannot hold the library: this Go toolchain was downloaded as a module, and the go command lets nothing be added to it there; use an installed one", p.PkgPath)
 		}

@@ -43,10 +43,8 @@ func load(patterns []string, deps bool, pgo string, opt *Options) ([]*packages.P
 			all = append(all, p)
 		}
 	})
-	if opt.Inline >= 0 {
-		if opt.Hot, err = profileOf(pkgs, pgo); err != nil {
-			return nil, err
-		}
+	if opt.Hot, err = profileOf(pkgs, pgo); err != nil {
+		return nil, err
 	}
 	if opt.hooksSmall() {
 		if out, err := exec.Command("go", "env", "GOTOOLDIR").Output(); err == nil && hides(filepath.Join(strings.TrimSpace(string(out)), "compile")) {

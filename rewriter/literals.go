@@ -73,6 +73,7 @@ func (w *writer) literals(f *file, root ast.Node, scope litScope) {
 	}, nil)
 }
 
+// decideLiteral decides on a function literal. InPlace stands for every form with a hook.
 func (w *writer) decideLiteral(f *file, lit *ast.FuncLit, u use, name string, scope litScope) (Form, string, int) {
 	if w.opt.Notrace != nil && w.opt.Notrace(w.path+"."+name) {
 		return Alone, "-notrace", -1

@@ -73,8 +73,11 @@ func (w *writer) limit(name string) (limit int, why string) {
 	switch {
 	case w.opt.Hot == nil:
 		return w.opt.Inline, ""
-	case w.opt.Hot[w.path+"."+name]:
+	case w.hot(name):
 		return w.opt.Inline, "; hot in the profile"
 	}
 	return -1, ""
 }
+
+// hot reports whether a profile calls a function hot.
+func (w *writer) hot(name string) bool { return w.opt.Hot[pathPrefix(w.path)+"."+name] }

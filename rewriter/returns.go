@@ -3,6 +3,7 @@ package rewriter
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"slices"
 	"strings"
 
@@ -44,13 +45,8 @@ type exitLoop struct {
 // take now: nothing where they have no names, something where there are none, and one of the expressions that have two values in an
 // assignment alone (m[k], <-c, x.(T)).
 func returnsWrong(t *ast.FuncType, body *ast.BlockStmt) (wrong bool) {
-	results, named := 0, false
-	if t.Results != nil {
-		for _, r := range t.Results.List {
-			results += max(1, len(r.Names))
-			named = named || len(r.Names) > 0
-		}
-	}
+	results := t.Results.NumFields()
+	named := results > 0 && len(t.Results.List[0].Names) > 0
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
@@ -96,10 +92,13 @@ func (w *writer) findExits(lit *ast.FuncLit) *exits {
 	var path []ast.Node
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
 		if n == nil {
-			if loop, is := path[len(path)-1].(*ast.RangeStmt); is && loops[len(loops)-1].stmt == loop {
+			if _, is := path[len(path)-1].(*ast.RangeStmt); is {
 				loops = loops[:len(loops)-1]
 			}
 			path = path[:len(path)-1]
+			return false
+		}
+		if !ok {
 			return false
 		}
 		switch n := n.(type) {
@@ -112,13 +111,13 @@ func (w *writer) findExits(lit *ast.FuncLit) *exits {
 				used[n.Label.Name] = true
 			}
 		case *ast.AssignStmt:
-			ok = ok && (n.Tok.String() != ":=" || !hides(n.Lhs...))
+			ok = n.Tok != token.DEFINE || !hides(n.Lhs...)
 		case *ast.ValueSpec:
-			ok = ok && !slices.ContainsFunc(n.Names, func(id *ast.Ident) bool { return names[id.Name] })
+			ok = !slices.ContainsFunc(n.Names, func(id *ast.Ident) bool { return names[id.Name] })
 		case *ast.TypeSpec:
-			ok = ok && !names[n.Name.Name]
+			ok = !names[n.Name.Name]
 		case *ast.RangeStmt:
-			ok = ok && (n.Tok.String() != ":=" || !hides(n.Key, n.Value))
+			ok = n.Tok != token.DEFINE || !hides(n.Key, n.Value)
 			loops = append(loops, &exitLoop{n, labels[n]})
 		case *ast.ReturnStmt:
 			p := exitPoint{stmt: n}
@@ -141,7 +140,7 @@ func (w *writer) findExits(lit *ast.FuncLit) *exits {
 			l.label = "" // the compiler is to say so
 		}
 	}
-	if lit.Type.Results == nil || len(lit.Type.Results.List) == 0 {
+	if lit.Type.Results.NumFields() == 0 {
 		list := lit.Body.List
 		e.end = true
 		if len(list) > 0 {
@@ -180,7 +179,7 @@ func (w *writer) atReturns(f *file, lit *ast.FuncLit, num string, e *exits) {
 			f.edits.replace(f.off(s.Pos()), f.off(s.End()), "{ "+end+f.columnBack(w.fset, s.End()))
 			continue
 		}
-		from := s.Pos() + 6 // return
+		from := s.Pos() + token.Pos(len("return"))
 		f.edits.replace(f.off(s.Pos()), f.off(from), "{ "+names+" ="+f.directive(w.fset, from, true))
 		f.edits.insert(f.off(s.End()), "; "+end+f.columnBack(w.fset, s.End()))
 	}

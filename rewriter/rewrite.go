@@ -28,8 +28,8 @@ type Options struct {
 	// Inline is the cost up to which the compiler inlines a function and ftgo leaves it so: 80, the compiler's own limit, keeps
 	// everything inlined that is; -1 hooks every function.
 	Inline int
-	// Hot are the functions that a profile of the program calls hot, by full name: the others are hooked whatever Inline says. nil without
-	// a profile.
+	// Hot are the functions that a profile of the program calls hot, by symbol name: the others are hooked whatever Inline says, and these may
+	// be inlined with their hooks. nil without a profile.
 	Hot map[string]bool
 	// Inlines says that the compiler inlines beyond its usual budget (-l=4), functions with hooks too.
 	Inlines bool

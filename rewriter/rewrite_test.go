@@ -166,33 +166,33 @@ func typeCheck(srcs ...string) (err error) {
 	return err
 }
 
-func checkTypes(t *testing.T, src string) {
-	t.Helper()
+// eachRewritten calls do with the table and the source of a package of one file, hooked in several ways.
+func eachRewritten(src string, do func(limit int, table, out string)) {
 	for _, limit := range []int{InlineKeep, 0, -1} {
 		res, err := Rewrite(Package{Path: "p", Files: []File{{"/src/p.go", []byte(src)}}}, options(limit))
-		if err != nil || len(res.Files) == 0 {
-			continue
-		}
-		out := string(res.Files[0].Src)
-		if err := typeCheck(string(res.Table), out); err != nil {
-			t.Fatalf("-inline=%d: %v\n%s\n%s", limit, err, out, res.Table)
+		if err == nil && len(res.Files) > 0 {
+			do(limit, string(res.Table), string(res.Files[0].Src))
 		}
 	}
+}
+
+func checkTypes(t *testing.T, src string) {
+	t.Helper()
+	eachRewritten(src, func(limit int, table, out string) {
+		if err := typeCheck(table, out); err != nil {
+			t.Fatalf("-inline=%d: %v\n%s\n%s", limit, err, out, table)
+		}
+	})
 }
 
 // checkErrorsStay: what does not type-check does not with hooks either, or nobody would hear of it.
 func checkErrorsStay(t *testing.T, src string) {
 	t.Helper()
-	for _, limit := range []int{InlineKeep, 0, -1} {
-		res, err := Rewrite(Package{Path: "p", Files: []File{{"/src/p.go", []byte(src)}}}, options(limit))
-		if err != nil || len(res.Files) == 0 {
-			continue
-		}
-		out := string(res.Files[0].Src)
-		if typeCheck(string(res.Table), out) == nil {
+	eachRewritten(src, func(limit int, table, out string) {
+		if typeCheck(table, out) == nil {
 			t.Fatalf("-inline=%d: this does not compile:\n%s\nbut this does:\n%s", limit, src, out)
 		}
-	}
+	})
 }
 
 func TestErrorsStay(t *testing.T) {

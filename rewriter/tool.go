@@ -145,7 +145,7 @@ func compile(c *toolexec.Compile, flags Flags) error {
 	if slices.Contains(c.Flags, "-l") && opt.Inline == InlineKeep {
 		opt.Inline = -1 // nothing is inlined
 	}
-	if profile := c.Value("-pgoprofile"); profile != "" && opt.Inline >= 0 {
+	if profile := c.Value("-pgoprofile"); profile != "" {
 		if f, err := os.Open(profile); err == nil { // if it is bad, the compiler says so
 			opt.Hot, _ = hotNames(f)
 			f.Close()

@@ -90,6 +90,7 @@ func prepareReturn(g *goroutine, site *hook.Site, p int32) uintptr {
 	f.site = site
 	f.gen = gen
 	f.over = g.overrun
+	// A token of 4 bytes does not run into the mark of those that unwind.go makes.
 	if g.token++; unsafe.Sizeof(g.token) == 4 && g.token == undeferred {
 		g.token = 1
 	}

@@ -104,12 +104,12 @@ func Size(report, program string) error {
 }
 
 // add writes a line at once: the go command runs several of its programs at a time.
-func add(report string, n ...int64) error {
+func add(report string, n ...any) error {
 	f, err := os.OpenFile(report, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
-	if _, err := f.WriteString(strings.Trim(fmt.Sprintln(n), "[]\n") + "\n"); err != nil {
+	if _, err := fmt.Fprintln(f, n...); err != nil {
 		return err
 	}
 	return f.Close()

@@ -39,6 +39,15 @@ func alone(f func()) (r any) {
 	return nil
 }
 
+// wait waits until the other goroutines have ended, without a hook: the trace has what they tell before what comes next.
+//
+//go:norace
+func wait() {
+	for runtime.NumGoroutine() > 1 {
+		runtime.Gosched()
+	}
+}
+
 // far panics in a literal below a literal, and goes on above both.
 func far() {
 	f := func(n int) (int, error) { mark(); panic("far") }
@@ -138,9 +147,7 @@ func ends() {
 			return 0, nil
 		}, 1)
 	}()
-	for runtime.NumGoroutine() > 1 { // until it has ended: what it tells would be told before
-		runtime.Gosched()
-	}
+	wait()
 	go func() {
 		defer mark()
 		call(func(int) (int, error) {
@@ -151,9 +158,7 @@ func ends() {
 			return 0, nil
 		}, 1)
 	}()
-	for runtime.NumGoroutine() > 1 { // until it has ended: what it tells would be told before
-		runtime.Gosched()
-	}
+	wait()
 }
 
 // pulled ends a coroutine in a literal.
@@ -171,9 +176,7 @@ func pulled() {
 		defer mark()
 		next()
 	}()
-	for runtime.NumGoroutine() > 1 {
-		runtime.Gosched()
-	}
+	wait()
 }
 
 // inlined calls a literal where it stands, if the compiler thinks so.
