@@ -2,7 +2,7 @@ package runtime
 
 // This file is added to package runtime when ftgo compiles it. The declarations of internal/hook come with it, under the names
 // ftgo_Site, ftgo_Table, ftgo_Hooks, ftgo_Runtime and ftgo_ABI. Patches elsewhere in the package, each made by shape, call
-// ftgo_funcID, ftgo_elide, ftgo_recoverID, ftgo_recovery and ftgo_goexit1, put the fields ftgo, ftgoNote and ftgoBusy into g, and rename
+// ftgo_funcID, ftgo_elide, ftgo_recoverID, ftgo_recovery and ftgo_goexit1, put the fields ftgo, ftgoNote and ftgoBusy into g and ftgo into p, and rename
 // gdestroy, runExitHooks, coroexit, preprintpanics and fpTracebackPartialExpand to names that begin with std_ (not with ftgo_: that would hide them
 // from stack traces, and from the count of frames by which gorecover tells who may recover).
 
@@ -30,17 +30,27 @@ var ftgo_lock_ mutex
 
 func init() {
 	r := &ftgo_runtime
+	r.Calls = &ftgo_hooks
 	r.Getenv = gogetenv
 	r.Alloc = func(size uintptr) unsafe.Pointer { return persistentalloc(size, 64, &memstats.other_sys) }
 	r.Lock = func() { lock(&ftgo_lock_) }
 	r.Unlock = func() { unlock(&ftgo_lock_) }
 	r.Mask = func(mask *uint8, v uint8) { atomic.Store8(mask, v) }
 	r.Dead = func() unsafe.Pointer { return unsafe.Pointer(atomic.Xchguintptr(&ftgo_dead, 0)) }
-	r.Slot = ftgo_slot
 	r.Who = func() (uint64, uint64, uintptr) { gp := getg(); return gp.goid, gp.parentGoid, gp.startpc }
 	r.Barrier = ftgo_barrier
-	if ftgo_invariant() {
-		r.Ticks = ftgo_ticks
+	r.Pin = func() *unsafe.Pointer { return ftgo_pin(getg()) }
+	r.Unpin = func() { ftgo_unpin(getg()) }
+	r.Begin = ftgo_begin
+	r.Done = func() {
+		gp := getg()
+		ftgo_unpin(gp)
+		gp.ftgoBusy = 0
+	}
+	r.Proc = func() int32 { return getg().m.p.ptr().id }
+	r.Clock = ftgo_clock
+	if r.Ticking = ftgo_invariant(); !r.Ticking {
+		r.Mono = 1
 	}
 	r.Nanotime = nanotime
 	r.Text = firstmoduledata.text
@@ -90,27 +100,44 @@ func ftgo_take(site *ftgo_Site) bool {
 const ftgo_inlines = false
 
 // ftgo_enter is the entry hook of a wrapper. Leaving the note is its last act on every path: without it the function and its
-// wrapper would call each other for ever.
+// wrapper would call each other for ever. It and ftgo_exit are what a traced call costs besides the library: the goroutine is asked for anew
+// where it is needed, since it is in a register, and would be saved on the stack otherwise.
 //
 //go:linkname ftgo_enter
 //go:noinline
 func ftgo_enter(site *ftgo_Site) uintptr {
+	getg().ftgoBusy = 1
+	var parent uintptr
+	if ftgo_runtime.Parents != 0 {
+		if framepointer_enabled && !ftgo_inlines {
+			fp := (*[2]uintptr)(unsafe.Pointer(getfp())) // this function's frame
+			fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the wrapper's
+			fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the function's
+			parent = fp[1]
+		} else {
+			parent = ftgo_parent(1)
+		}
+	}
+	now := ftgo_ticks()
+	if ftgo_runtime.Mono != 0 {
+		now = uint64(nanotime())
+	}
 	gp := getg()
-	gp.ftgoBusy = 1
-	var tok, parent uintptr
-	if framepointer_enabled && !ftgo_inlines {
-		fp := (*[2]uintptr)(unsafe.Pointer(getfp())) // this function's frame
-		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the wrapper's
-		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the function's
-		parent = fp[1]
-	} else if ftgo_runtime.Parents != 0 {
-		parent = ftgo_parent(1)
-	}
-	if enter := ftgo_hooks.Enter; enter != nil {
-		tok = enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
-	}
+	tok := ftgo_hooks.Enter(site, &gp.ftgo, ftgo_pin(gp), parent, now)
+	gp = getg()
+	ftgo_unpin(gp)
 	gp.ftgoBusy = 0
 	gp.ftgoNote = uintptr(unsafe.Pointer(site))
+	return tok
+}
+
+// ftgo_call calls the library's Enter for the hooks that are not ftgo_enter. The busy flag stays set.
+//
+//go:noinline
+func ftgo_call(site *ftgo_Site, parent uintptr) uintptr {
+	gp := getg()
+	tok := ftgo_hooks.Enter(site, &gp.ftgo, ftgo_pin(gp), parent, ftgo_clock())
+	ftgo_unpin(getg())
 	return tok
 }
 
@@ -120,9 +147,8 @@ func ftgo_enter(site *ftgo_Site) uintptr {
 //go:linkname ftgo_enterInlined
 //go:noinline
 func ftgo_enterInlined(site *ftgo_Site) uintptr {
-	gp := getg()
-	gp.ftgoBusy = 1
-	var tok, parent uintptr
+	getg().ftgoBusy = 1
+	var parent uintptr
 	switch {
 	case ftgo_runtime.Parents == 0:
 	case framepointer_enabled && !ftgo_inlines:
@@ -132,9 +158,8 @@ func ftgo_enterInlined(site *ftgo_Site) uintptr {
 	default:
 		parent = ftgo_parent(1)
 	}
-	if enter := ftgo_hooks.Enter; enter != nil {
-		tok = enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
-	}
+	tok := ftgo_call(site, parent)
+	gp := getg()
 	gp.ftgoBusy = 0
 	gp.ftgoNote = uintptr(unsafe.Pointer(site))
 	return tok
@@ -162,22 +187,32 @@ func ftgo_inlinedParent(pc uintptr, fp *[2]uintptr, n int) uintptr {
 //go:linkname ftgo_enterHere
 //go:noinline
 func ftgo_enterHere(site *ftgo_Site) uintptr {
-	gp := getg()
-	if gp.ftgoBusy != 0 || gp != gp.m.curg || ftgo_hooks.Enter == nil {
+	if !ftgo_mayEnter() {
 		return 0
 	}
-	gp.ftgoBusy = 1
 	var parent uintptr
-	if framepointer_enabled {
+	switch {
+	case ftgo_runtime.Parents == 0:
+	case framepointer_enabled:
 		fp := (*[2]uintptr)(unsafe.Pointer(getfp()))
 		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))
 		parent = fp[1]
-	} else if ftgo_runtime.Parents != 0 {
+	default:
 		parent = ftgo_parent(2)
 	}
-	tok := ftgo_hooks.Enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
-	gp.ftgoBusy = 0
+	tok := ftgo_call(site, parent)
+	getg().ftgoBusy = 0
 	return tok
+}
+
+// ftgo_mayEnter is what ftgo_take is to functions that are not entered again. It sets the busy flag.
+func ftgo_mayEnter() bool {
+	gp := getg()
+	if gp.ftgoBusy != 0 || gp != gp.m.curg || ftgo_hooks.Enter == nil {
+		return false
+	}
+	gp.ftgoBusy = 1
+	return true
 }
 
 // ftgo_enterAt is the entry hook of a function literal that leaves where it returns, by ftgo_exitAt. The compiler may inline it.
@@ -185,11 +220,9 @@ func ftgo_enterHere(site *ftgo_Site) uintptr {
 //go:linkname ftgo_enterAt
 //go:noinline
 func ftgo_enterAt(site *ftgo_Site) int {
-	gp := getg()
-	if gp.ftgoBusy != 0 || gp != gp.m.curg || ftgo_hooks.Enter == nil {
+	if !ftgo_mayEnter() {
 		return 0
 	}
-	gp.ftgoBusy = 1
 	var parent uintptr
 	switch {
 	case ftgo_runtime.Parents == 0:
@@ -199,7 +232,8 @@ func ftgo_enterAt(site *ftgo_Site) int {
 	default:
 		parent = ftgo_parent(2)
 	}
-	tok := ftgo_hooks.Enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
+	tok := ftgo_call(site, parent)
+	gp := getg()
 	if tok != 0 {
 		tok = ftgo_hooks.Frame(&gp.ftgo, gp.stack.hi-sys.GetCallerSP())
 	}
@@ -210,12 +244,7 @@ func ftgo_enterAt(site *ftgo_Site) int {
 // ftgo_exitAt leaves what ftgo_enterAt entered.
 //
 //go:linkname ftgo_exitAt
-func ftgo_exitAt(tok int) {
-	gp := getg()
-	gp.ftgoBusy = 1
-	ftgo_hooks.Exit(uintptr(tok), &gp.ftgo, gp.m.p.ptr().id)
-	gp.ftgoBusy = 0
-}
+func ftgo_exitAt(tok int) { ftgo_exit(uintptr(tok)) }
 
 // ftgo_unwind closes the calls that leave where they return, and will not: their frames lie at off from the stack's end, or further.
 func ftgo_unwind(off uintptr) {
@@ -224,7 +253,8 @@ func ftgo_unwind(off uintptr) {
 		return
 	}
 	gp.ftgoBusy = 1
-	ftgo_hooks.Unwind(&gp.ftgo, off, gp.m.p.ptr().id)
+	ftgo_hooks.Unwind(&gp.ftgo, ftgo_pin(gp), off, ftgo_clock())
+	ftgo_unpin(gp)
 	gp.ftgoBusy = 0
 }
 
@@ -252,22 +282,22 @@ func ftgo_recovery() {
 //
 //go:noinline
 func ftgo_enterByHand(site *ftgo_Site) uintptr {
-	gp := getg()
-	if gp.ftgoBusy != 0 || gp != gp.m.curg || ftgo_hooks.Enter == nil {
+	if !ftgo_mayEnter() {
 		return 0
 	}
-	gp.ftgoBusy = 1
 	var parent uintptr
-	if framepointer_enabled {
+	switch {
+	case ftgo_runtime.Parents == 0:
+	case framepointer_enabled:
 		fp := (*[2]uintptr)(unsafe.Pointer(getfp()))
 		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))
 		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))
 		parent = fp[1]
-	} else if ftgo_runtime.Parents != 0 {
+	default:
 		parent = ftgo_parent(3)
 	}
-	tok := ftgo_hooks.Enter(site, &gp.ftgo, parent, gp.m.p.ptr().id)
-	gp.ftgoBusy = 0
+	tok := ftgo_call(site, parent)
+	getg().ftgoBusy = 0
 	return tok
 }
 
@@ -290,16 +320,46 @@ func ftgo_exit(tok uintptr) {
 		return
 	}
 	gp.ftgoBusy = 1
-	ftgo_hooks.Exit(tok, &gp.ftgo, gp.m.p.ptr().id)
+	now := ftgo_ticks()
+	if ftgo_runtime.Mono != 0 {
+		now = uint64(nanotime())
+	}
+	gp = getg()
+	ftgo_hooks.Exit(tok, &gp.ftgo, ftgo_pin(gp), now)
+	gp = getg()
+	ftgo_unpin(gp)
 	gp.ftgoBusy = 0
 }
 
-func ftgo_slot() *unsafe.Pointer {
+// ftgo_pin keeps a goroutine on its P: what the library writes belongs to a P.
+func ftgo_pin(gp *g) *unsafe.Pointer {
+	gp.m.locks++
+	return &gp.m.p.ptr().ftgo
+}
+
+// ftgo_unpin undoes ftgo_pin (see releasem).
+func ftgo_unpin(gp *g) {
+	mp := gp.m
+	if mp.locks--; mp.locks == 0 && gp.preempt {
+		gp.stackguard0 = stackPreempt
+	}
+}
+
+// ftgo_clock reads the clock of records.
+func ftgo_clock() uint64 {
+	if ftgo_runtime.Mono != 0 {
+		return uint64(nanotime())
+	}
+	return ftgo_ticks()
+}
+
+func ftgo_begin() (slot, proc *unsafe.Pointer) {
 	gp := getg()
 	if gp != gp.m.curg || gp.ftgoBusy != 0 {
-		return nil
+		return nil, nil
 	}
-	return &gp.ftgo
+	gp.ftgoBusy = 1
+	return &gp.ftgo, ftgo_pin(gp)
 }
 
 func ftgo_barrier() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"strings"
 
 	"github.com/dave/dst"
 	"github.com/dave/dst/decorator"
@@ -30,7 +31,8 @@ type anchor struct {
 }
 
 var anchors = []anchor{
-	{"the fields of type g", "type g struct", addFields, 1},
+	{"the fields of type g", "type g struct", addFields("g", "ftgo unsafe.Pointer", "ftgoNote uintptr", "ftgoBusy uint32"), 1},
+	{"the fields of type p", "type p struct", addFields("p", "ftgo unsafe.Pointer"), 1},
 	{"func gdestroy, where goroutines end", "func gdestroy(", rename("gdestroy"), 1},
 	{"func runExitHooks, where programs end", "func runExitHooks(", rename("runExitHooks"), 1},
 	{"the call of func recovery in func nextDefer", "mcall(recovery)", callInstead("nextDefer", "mcall", "recovery", "ftgo_recovery"), 1},
@@ -161,7 +163,7 @@ func ftgo_ticks() uint64
 func ftgo_invariant() bool
 `
 	clockWithout = `
-func ftgo_ticks() uint64 { return 0 }
+func ftgo_ticks() uint64 { return uint64(nanotime()) }
 func ftgo_invariant() bool { return false }
 `
 )
@@ -203,27 +205,28 @@ func restoreLines(name string, old, new []byte) ([]byte, error) {
 	return e.apply(new), nil
 }
 
-func addFields(f *dst.File) int {
-	n := 0
-	dst.Inspect(f, func(node dst.Node) bool {
-		spec, ok := node.(*dst.TypeSpec)
-		if !ok || spec.Name.Name != "g" {
-			return true
-		}
-		st, ok := spec.Type.(*dst.StructType)
-		if !ok {
-			return true
-		}
-		field := func(name string, typ dst.Expr) {
-			st.Fields.List = append(st.Fields.List, &dst.Field{Names: []*dst.Ident{dst.NewIdent(name)}, Type: typ})
-		}
-		field("ftgo", &dst.SelectorExpr{X: dst.NewIdent("unsafe"), Sel: dst.NewIdent("Pointer")})
-		field("ftgoNote", dst.NewIdent("uintptr"))
-		field("ftgoBusy", dst.NewIdent("uint32"))
-		n++
-		return false
-	})
-	return n
+// addFields adds fields at the end of a struct type.
+func addFields(typ string, fields ...string) func(*dst.File) int {
+	return func(f *dst.File) int {
+		n := 0
+		dst.Inspect(f, func(node dst.Node) bool {
+			spec, ok := node.(*dst.TypeSpec)
+			if !ok || spec.Name.Name != typ {
+				return true
+			}
+			st, ok := spec.Type.(*dst.StructType)
+			if !ok {
+				return true
+			}
+			for _, field := range fields {
+				name, typ, _ := strings.Cut(field, " ")
+				st.Fields.List = append(st.Fields.List, &dst.Field{Names: []*dst.Ident{dst.NewIdent(name)}, Type: dst.NewIdent(typ)})
+			}
+			n++
+			return false
+		})
+		return n
+	}
 }
 
 func rename(name string) func(*dst.File) int {

@@ -17,8 +17,8 @@ var hooks = hook.Hooks{
 	ABI:      hook.ABI,
 	Attach:   attach,
 	Register: register,
-	Enter:    enter,
-	Exit:     exit,
+	Enter:    enterStub,
+	Exit:     exitStub,
 	Frame:    undeferredFrame,
 	Unwind:   unwind,
 	End:      end,
@@ -40,8 +40,8 @@ func attach(r *hook.Runtime) {
 		return
 	}
 	rt = r
-	startClock()
 	maxStack.Store(DefaultMaxStack)
+	setGraphLimit()
 	readEnvironment()
 }
 

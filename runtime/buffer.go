@@ -7,114 +7,91 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// chunkSizes are the sizes of chunks, in bytes: a goroutine that makes few records costs little, one that makes many takes the lock
-// seldom.
-var chunkSizes = [...]uint32{tracefile.MinChunk, 4096, tracefile.BlockSize}
-
 // header is the trace's header, see package tracefile.
 var header unsafe.Pointer
 
-// buffer is where chunks come from: a bounded number of blocks, each cut into chunks of one size. Chunks that are full or whose
-// goroutine has ended wait in the order in which they were retired; the oldest is overwritten when there is no other. Guarded by
-// the runtime lock.
-var buffer chunkPool
+// buffer is where pages come from: a bounded number. Pages that are full wait in the order in which they were retired; when there is no other
+// the oldest is overwritten. Guarded by the runtime lock.
+var buffer pagePool
 
-type chunkPool struct {
-	limit  int            // blocks of chunks at the most
-	used   int            // blocks of chunks
-	n      int            // blocks, those of metadata included
-	blocks unsafe.Pointer // [blockCap]unsafe.Pointer
-	free   [len(chunkSizes)]unsafe.Pointer
-	gen    uint64 // assignments so far
+type pagePool struct {
+	pageSize uint32         // bytes
+	limit    int            // pages for records at the most
+	used     int            // pages for records
+	procs    int            // Ps that write
+	n        int            // pages, those of metadata included
+	max      int            // pages that the list has room for
+	pages    unsafe.Pointer // [max]unsafe.Pointer
+	gen      uint64         // assignments so far
 
+	free           unsafe.Pointer
 	oldest, newest unsafe.Pointer // retired
 	retired        int
 
-	meta     unsafe.Pointer // block of metadata that is being filled
-	metaUsed int
+	meta     unsafe.Pointer // page of metadata that is being filled
+	metaUsed uint32
 }
 
-// linkOffset is where a chunk that is free or retired keeps the address of the next.
-const linkOffset = 72
+const (
+	metaPages = 1024 // how many pages there may be for names, on top of the limit
+	maxProcs  = 1024 // and for Ps beyond the limit, each of which holds a page
+)
 
-// metaBlocks is how many blocks there may be for names, on top of the limit.
-const metaBlocks = 1024
+// minPages is how many pages there are for each P at the least, as in the kernel.
+const minPages = 2
 
-func (b *chunkPool) blockCap() int { return b.limit + metaBlocks }
+func link(c unsafe.Pointer) *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Add(c, tracefile.PLink)) }
 
-func link(c unsafe.Pointer) *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Add(c, linkOffset)) }
-
-// get returns a chunk of the size class, or the nearest that can be had; nil if every chunk belongs to a goroutine.
-func (b *chunkPool) get(class uint8) (c unsafe.Pointer, size uint32) {
-	for k := int(class); k >= 0; k-- {
-		if c := b.free[k]; c != nil {
-			b.free[k] = *link(c)
-			return c, chunkSizes[k]
-		}
-		if k == int(class) && b.used < b.limit && b.carve(k) {
-			c := b.free[k]
-			b.free[k] = *link(c)
-			return c, chunkSizes[k]
-		}
-		if k == int(class) {
-			if c := b.oldest; c != nil {
-				b.oldest = *link(c)
-				if b.oldest == nil {
-					b.newest = nil
-				}
-				b.retired--
-				*(*uint64)(unsafe.Add(header, tracefile.HOverwritten)) += records(c)
-				return c, *(*uint32)(unsafe.Add(c, tracefile.CSize))
-			}
-		}
+// get returns a page for records; nil if every page belongs to a P.
+func (b *pagePool) get() unsafe.Pointer {
+	if c := b.free; c != nil {
+		b.free = *link(c)
+		return c
 	}
-	return nil, 0
-}
-
-// carve cuts a new block into chunks.
-func (b *chunkPool) carve(class int) bool {
-	p := b.block()
-	if p == nil {
+	if b.used < max(b.limit, minPages*b.procs) {
+		if c := b.page(); c != nil {
+			b.used++
+			return c
+		}
 		b.limit = b.used // no more
-		return false
 	}
-	b.used++
-	size := uintptr(chunkSizes[class])
-	*(*uint32)(unsafe.Add(p, tracefile.CSize)) = uint32(size)
-	*(*uint32)(p) = tracefile.ChunkMagic
-	for off := uintptr(tracefile.BlockSize); off >= size; {
-		off -= size
-		c := unsafe.Add(p, off)
-		*link(c) = b.free[class]
-		b.free[class] = c
-	}
-	return true
-}
-
-// block returns another block of zeros, nil if there is none.
-func (b *chunkPool) block() unsafe.Pointer {
-	if b.n >= b.blockCap() {
+	c := b.oldest
+	if c == nil {
 		return nil
 	}
-	p := fileBlock(b.n)
+	b.oldest = *link(c)
+	if b.oldest == nil {
+		b.newest = nil
+	}
+	b.retired--
+	*(*uint64)(unsafe.Add(header, tracefile.HOverwritten)) += records(c)
+	return c
+}
+
+// page returns another page of zeros, nil if there is none.
+func (b *pagePool) page() unsafe.Pointer {
+	if b.n >= b.max {
+		return nil
+	}
+	p := filePage(b.n)
 	if p == nil && !mapped() {
-		p = rt.Alloc(tracefile.BlockSize)
+		p = rt.Alloc(uintptr(b.pageSize))
 	}
 	if p == nil {
 		return nil
 	}
-	*(*unsafe.Pointer)(unsafe.Add(b.blocks, uintptr(b.n)*unsafe.Sizeof(p))) = p
+	*(*unsafe.Pointer)(unsafe.Add(b.pages, uintptr(b.n)*unsafe.Sizeof(p))) = p
 	b.n++
-	atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HBlocks)), uint32(b.n))
+	atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HPages)), uint32(b.n))
 	return p
 }
 
-func (b *chunkPool) at(i int) unsafe.Pointer {
-	return *(*unsafe.Pointer)(unsafe.Add(b.blocks, uintptr(i)*unsafe.Sizeof(b.blocks)))
+func (b *pagePool) at(i int) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Add(b.pages, uintptr(i)*unsafe.Sizeof(b.pages)))
 }
 
-// retire puts a chunk that nobody will write to any more at the end of the list.
-func (b *chunkPool) retire(c unsafe.Pointer) {
+// retire puts a page that nobody will write to any more at the end of the list.
+func (b *pagePool) retire(c unsafe.Pointer) {
 	*link(c) = nil
 	if b.newest != nil {
 		*link(b.newest) = c
@@ -125,69 +102,84 @@ func (b *chunkPool) retire(c unsafe.Pointer) {
 	b.retired++
 }
 
-// records counts the records of a chunk that readers count: all but the notes about Ps, from the time the buffer was last emptied.
-func records(c unsafe.Pointer) (n uint64) {
-	since := *(*uint64)(unsafe.Add(header, tracefile.HSince))
-	end := uintptr(*(*uint32)(unsafe.Add(c, tracefile.CCommit)))
-	if *(*uint64)(unsafe.Add(c, tracefile.CCounter)) >= since {
-		return uint64(end/tracefile.RecordSize) - uint64(*(*uint32)(unsafe.Add(c, tracefile.CNotes)))
-	}
-	for off := uintptr(0); off < end; off += tracefile.RecordSize {
-		w := *(*uint64)(unsafe.Add(c, tracefile.ChunkHeaderSize+off))
-		if w&0xff != tracefile.KindProc && int64((w>>8-since)<<8) >= 0 {
-			n++
-		}
-	}
-	return n
+// records counts the records of a page that were not read yet.
+func records(c unsafe.Pointer) uint64 {
+	_, n := tracefile.Slots(atomic.LoadUint32((*uint32)(unsafe.Add(c, tracefile.PCommit))))
+	_, read := tracefile.Slots(*(*uint32)(unsafe.Add(c, tracefile.PRead)))
+	return uint64(n - read)
 }
 
-// start makes the header and the list of blocks. Called once, before the first tracer is switched on.
-func (b *chunkPool) start(kilobytes int) {
-	b.limit = max(16, kilobytes*1024/tracefile.BlockSize)
-	header = fileHeader(b.blockCap())
+// start makes the header and the list of pages. Called once, before the first tracer is switched on.
+func (b *pagePool) start(kilobytes int) {
+	b.pageSize = tracefile.MaxPage
+	for b.pageSize > tracefile.MinPage && kilobytes*1024/int(b.pageSize) < 64 {
+		b.pageSize /= 2
+	}
+	b.limit = max(minPages, kilobytes*1024/int(b.pageSize))
+	b.max = b.limit + metaPages + minPages*maxProcs
+	header = fileHeader(b.max)
 	if header == nil {
 		header = rt.Alloc(tracefile.HeaderSize)
 	}
-	b.blocks = rt.Alloc(uintptr(b.blockCap()) * unsafe.Sizeof(b.blocks))
+	b.pages = rt.Alloc(uintptr(b.max) * unsafe.Sizeof(b.pages))
 	copy(unsafe.Slice((*byte)(header), len(tracefile.Magic)), tracefile.Magic)
+	u32 := func(off uintptr) *uint32 { return (*uint32)(unsafe.Add(header, off)) }
 	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(header, off)) }
-	*u64(tracefile.HCounter) = counter()
-	*u64(tracefile.HSince) = *u64(tracefile.HCounter) // counters are compared modulo 2^56, and may begin anywhere
+	*u64(tracefile.HCounter) = rt.Clock()
 	*u64(tracefile.HMono) = uint64(rt.Nanotime())
 	*u64(tracefile.HText) = uint64(rt.Text)
-	if ticking {
-		*(*uint32)(unsafe.Add(header, tracefile.HCounterKind)) = tracefile.CounterTicks
+	if rt.Mono == 0 {
+		*u32(tracefile.HCounterKind) = tracefile.CounterTicks
 	}
-	*(*uint32)(unsafe.Add(header, tracefile.HMaxStack)) = uint32(maxStack.Load())
+	*u32(tracefile.HPageSize) = b.pageSize
+	*u32(tracefile.HMaxStack) = uint32(maxStack.Load())
 }
 
-// reset empties the buffer: records before this moment do not count any more.
-func (b *chunkPool) reset() {
+// reset empties the buffer: what is in it now counts as read, and is not read again.
+func (b *pagePool) reset() {
 	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(header, off)) }
 	rt.Lock()
-	atomic.StoreUint64(u64(tracefile.HSince), counter())
+	for b.oldest != nil {
+		c := b.oldest
+		b.oldest = *link(c)
+		b.retired--
+		b.drop(c)
+	}
+	b.newest = nil
+	for p := processors; p != nil; p = p.next {
+		if c := p.page; c != nil { // what the P adds meanwhile is left
+			*(*uint32)(unsafe.Add(c, tracefile.PRead)) = atomic.LoadUint32((*uint32)(unsafe.Add(c, tracefile.PCommit)))
+		}
+	}
 	*u64(tracefile.HOverwritten) = 0
 	atomic.StoreUint64(u64(tracefile.HDropped), 0)
 	atomic.StoreUint64(u64(tracefile.HOverrun), 0)
 	rt.Unlock()
 }
 
+// drop frees a page that nobody writes to.
+func (b *pagePool) drop(c unsafe.Pointer) {
+	atomic.StoreUint32((*uint32)(unsafe.Add(c, tracefile.PMagic)), 0)
+	*link(c) = b.free
+	b.free = c
+}
+
 // addMeta appends to the metadata. It does nothing unless the trace is a file: in memory the tables themselves are at hand.
-func (b *chunkPool) addMeta(data []byte) {
+func (b *pagePool) addMeta(data []byte) {
 	if !mapped() {
 		return
 	}
 	for len(data) > 0 {
-		if b.meta == nil || b.metaUsed == tracefile.BlockSize-8 {
-			if b.meta = b.block(); b.meta == nil {
+		if b.meta == nil || b.metaUsed == b.pageSize-8 {
+			if b.meta = b.page(); b.meta == nil {
 				return
 			}
 			b.metaUsed = 0
 			*(*uint32)(b.meta) = tracefile.MetaMagic
 		}
-		n := copy(unsafe.Slice((*byte)(unsafe.Add(b.meta, 8)), tracefile.BlockSize-8)[b.metaUsed:], data)
+		n := copy(unsafe.Slice((*byte)(unsafe.Add(b.meta, 8)), b.pageSize-8)[b.metaUsed:], data)
 		data = data[n:]
-		b.metaUsed += n
-		atomic.StoreUint32((*uint32)(unsafe.Add(b.meta, 4)), uint32(b.metaUsed))
+		b.metaUsed += uint32(n)
+		atomic.StoreUint32((*uint32)(unsafe.Add(b.meta, 4)), b.metaUsed)
 	}
 }

@@ -42,6 +42,7 @@ func readEnvironment() {
 	}
 	number("FTGO_MAX_STACK", 1, 65535, "a depth from 1 to 65535", func(n int) { maxStack.Store(int32(n)) })
 	number("FTGO_DEPTH", 0, 65535, "a depth from 1 to 65535, or 0 for no limit", func(n int) { graphDepth.Store(int32(n)) })
+	setGraphLimit()
 	if val := rt.Getenv("FTGO_BUFFER"); val != "" {
 		if n, ok := parseSize(val); ok {
 			env.buffer = n
@@ -152,7 +153,7 @@ func end() {
 
 // finish notes the end of the trace in its header.
 func finish(state uint32) {
-	*(*uint64)(unsafe.Add(header, tracefile.HEndCounter)) = counter()
+	*(*uint64)(unsafe.Add(header, tracefile.HEndCounter)) = rt.Clock()
 	*(*uint64)(unsafe.Add(header, tracefile.HEndMono)) = uint64(rt.Nanotime())
 	*(*uint32)(unsafe.Add(header, tracefile.HState)) |= state
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// A trace that is a file: header and blocks are a shared mapping of it, so that whatever was committed is in the file however the
-// program ends, and a reader needs no word from it. The file's blocks are allocated before they are written: a store into a hole of a
+// A trace that is a file: header and pages are a shared mapping of it, so that whatever was committed is in the file however the
+// program ends, and a reader needs no word from it. The file's pages are allocated before they are written: a store into a hole of a
 // file system that is full would be a SIGBUS. Everything here is a plain system call, since it may run before package os and syscall
 // are initialized.
 
@@ -27,7 +27,7 @@ func mapped() bool { return file.base != nil }
 
 // fileHeader maps the file, and returns its header. It returns nil if there is no file, or if it is another process's: a child
 // inherits the environment of its parent.
-func fileHeader(blocks int) unsafe.Pointer {
+func fileHeader(pages int) unsafe.Pointer {
 	if file.path == "" {
 		return nil
 	}
@@ -40,7 +40,7 @@ func fileHeader(blocks int) unsafe.Pointer {
 		syscall.Close(fd)
 		fd = int(hi)
 	}
-	size := uintptr(tracefile.HeaderSize + blocks*tracefile.BlockSize)
+	size := uintptr(tracefile.HeaderSize + pages*int(buffer.pageSize))
 	if err := syscall.Ftruncate(fd, int64(size)); err != nil {
 		rt.Fatal("the trace file " + file.path + " cannot be made as large as it must be: " + err.Error())
 		return nil
@@ -63,16 +63,16 @@ func fileHeader(blocks int) unsafe.Pointer {
 	return p
 }
 
-// fileBlock returns the i'th block, or nil when the file system is full. It is called with the runtime lock held.
-func fileBlock(i int) unsafe.Pointer {
+// filePage returns the i'th page, or nil when the file system is full. It is called with the runtime lock held.
+func filePage(i int) unsafe.Pointer {
 	if file.base == nil {
 		return nil
 	}
-	off := uintptr(tracefile.HeaderSize + i*tracefile.BlockSize)
-	if off+tracefile.BlockSize > file.size {
+	off := uintptr(tracefile.HeaderSize + i*int(buffer.pageSize))
+	if off+uintptr(buffer.pageSize) > file.size {
 		return nil
 	}
-	if !file.whole && fallocate(file.fd, off, tracefile.BlockSize) != 0 {
+	if !file.whole && fallocate(file.fd, off, uintptr(buffer.pageSize)) != 0 {
 		*(*uint32)(unsafe.Add(file.base, tracefile.HState)) |= tracefile.StateNoSpace
 		return nil
 	}

@@ -12,4 +12,4 @@ func mapped() bool { return false }
 
 func fileHeader(int) unsafe.Pointer { return nil }
 
-func fileBlock(int) unsafe.Pointer { return nil }
+func filePage(int) unsafe.Pointer { return nil }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"testing"
-	"unsafe"
 )
 
 // These tests run in a build without hooks, and check what the package is there. What it does with hooks is shown by the scripts of
@@ -63,13 +62,11 @@ func TestPointersAreStubs(t *testing.T) {
 	if rt != nil {
 		t.Skip("this build has hooks")
 	}
-	if traceFunction != unsafe.Pointer(&stub) || graphEntry != unsafe.Pointer(&entryStub) || graphReturn != unsafe.Pointer(&returnStub) {
-		t.Error("a pointer does not point to its stub")
+	if hooks.Enter == nil || hooks.Exit == nil {
+		t.Fatal("a pointer is nil")
 	}
-	stub(nil, nil, 0, 0)
-	returnStub(nil, nil, 0)
-	if entryStub(nil, nil, 0, 0) {
-		t.Error("the entry stub wants a return")
+	if hooks.Enter(nil, nil, nil, 0, 0) != 0 {
+		t.Error("the stub enters")
 	}
 }
 

@@ -12,28 +12,24 @@ import (
 // with an empty return stack.
 type goroutine struct {
 	next  unsafe.Pointer // of the dead or the free list; the patched runtime knows that it comes first
-	chunk unsafe.Pointer // where records go; nil before the first
-	pos   uint32         // offset in chunk of the next record …
-	end   uint32         // … and of its end
-	proc  int32          // P of the last record
-	depth int32          // calls on the return stack
-	room  int32          // frames that stack has room for
-	class uint8          // size class of the last chunk
 	stack unsafe.Pointer // [room]frame
-	token uintptr        // last unique value given out
+	id    uint64
+	token uintptr // last unique value given out
+	turn  uint64  // the P's when the last record was made
 
+	depth   int32  // calls on the return stack
+	room    int32  // frames that stack has room for
+	seq     uint32 // records so far
 	overrun uint32 // calls that lay below the maximum depth
-	seq     uint32 // chunks so far
-	lost    uint32 // records lost since the last chunk
 	start   uint32 // offset in the text of the goroutine's function
-	id      uint64
 	parent  uint64
+	name    [tracefile.MaxName + 1]byte // that the program gave it; ends in a zero
 }
 
 const (
 	goroutineSize = 128
 	slabSize      = 64 << 10
-	minStack      = 512 // bytes of the smallest return stack
+	minStack      = 256 // bytes of the smallest return stack
 	stackClasses  = 16
 )
 
@@ -71,7 +67,7 @@ func newGoroutine(slot *unsafe.Pointer) *goroutine {
 	s.live++
 	rt.Unlock()
 	stack, room := g.stack, g.room // a state that was used before keeps its stack
-	*g = goroutine{stack: stack, room: room, proc: -1}
+	*g = goroutine{stack: stack, room: room}
 	var start uintptr
 	g.id, g.parent, start = rt.Who()
 	if off := start - rt.Text; off <= 1<<32-1 {
@@ -86,10 +82,6 @@ func drainDead() {
 	for p := rt.Dead(); p != nil; {
 		g := (*goroutine)(p)
 		p = g.next
-		if g.chunk != nil {
-			buffer.retire(g.chunk)
-			g.chunk = nil
-		}
 		g.next = goroutines.free
 		goroutines.free = unsafe.Pointer(g)
 		goroutines.live--
@@ -102,6 +94,16 @@ func drainDead() {
 
 func (g *goroutine) frame(i int32) *frame {
 	return (*frame)(unsafe.Add(g.stack, uintptr(i)*unsafe.Sizeof(frame{})))
+}
+
+// roomFor makes room for a call at a depth. If there is none, the call is an overrun (trace_overrun).
+func (g *goroutine) roomFor(d int32) bool {
+	if d >= maxStack.Load() || d >= g.room && !g.growStack() {
+		g.overrun++
+		atomic.AddUint64((*uint64)(unsafe.Add(header, tracefile.HOverrun)), 1)
+		return false
+	}
+	return true
 }
 
 // growStack doubles the return stack.
@@ -141,64 +143,6 @@ func (g *goroutine) growStack() bool {
 		*(*unsafe.Pointer)(old) = s.stacks[class-1]
 		s.stacks[class-1] = old
 		rt.Unlock()
-	}
-	return true
-}
-
-// overruns counts a call below the maximum depth (trace_overrun).
-func (g *goroutine) overruns() {
-	g.overrun++
-	atomic.AddUint64((*uint64)(unsafe.Add(header, tracefile.HOverrun)), 1)
-}
-
-// setProc records that the goroutine runs on another P than before.
-func (g *goroutine) setProc(now uint64, p int32) {
-	g.proc = p
-	if g.pos != tracefile.ChunkHeaderSize && g.pos != g.end { // a chunk's header says it for the first record
-		*(*uint32)(unsafe.Add(g.chunk, tracefile.CNotes))++
-		g.put(now<<8|tracefile.KindProc, uint64(uint32(p)))
-	}
-}
-
-// nextChunk gives the goroutine another chunk. Without one the record is dropped.
-func (g *goroutine) nextChunk() bool {
-	now := counter()
-	rt.Lock()
-	if g.chunk != nil {
-		buffer.retire(g.chunk)
-		g.chunk, g.pos, g.end = nil, 0, 0
-	}
-	c, size := buffer.get(g.class)
-	if c == nil {
-		rt.Unlock()
-		g.lost++
-		atomic.AddUint64((*uint64)(unsafe.Add(header, tracefile.HDropped)), 1)
-		return false
-	}
-	u32 := func(off uintptr) *uint32 { return (*uint32)(unsafe.Add(c, off)) }
-	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(c, off)) }
-	// Readers look at magic, commit and the assignment's number before and after they copy.
-	atomic.StoreUint32(u32(tracefile.CMagic), 0)
-	atomic.StoreUint32(u32(tracefile.CCommit), 0)
-	buffer.gen++
-	atomic.StoreUint64(u64(tracefile.CGen), buffer.gen)
-	*u32(tracefile.CSize) = size
-	*u64(tracefile.CGoid) = g.id
-	*u64(tracefile.CCounter) = now
-	*u64(tracefile.CMono) = uint64(rt.Nanotime())
-	*u32(tracefile.CProc) = uint32(g.proc)
-	*u64(tracefile.CParent) = g.parent
-	*u32(tracefile.CStart) = g.start
-	*u32(tracefile.CLost) = g.lost
-	*u32(tracefile.CSeq) = g.seq
-	*u32(tracefile.CNotes) = 0
-	atomic.StoreUint32(u32(tracefile.CMagic), tracefile.ChunkMagic)
-	rt.Unlock()
-	g.chunk, g.pos, g.end = c, tracefile.ChunkHeaderSize, tracefile.ChunkHeaderSize+(size-tracefile.ChunkHeaderSize)/tracefile.RecordSize*tracefile.RecordSize
-	g.seq++
-	g.lost = 0
-	if g.class < uint8(len(chunkSizes)-1) {
-		g.class++
 	}
 	return true
 }

@@ -33,15 +33,8 @@ func ReadStats() (s Stats) {
 	drainDead()
 	s.Goroutines, s.Ended, s.Unbalanced = goroutines.live, goroutines.ended, goroutines.broken
 	for i := range buffer.n {
-		block := buffer.at(i)
-		size := uintptr(*(*uint32)(unsafe.Add(block, tracefile.CSize)))
-		if *(*uint32)(block) != tracefile.ChunkMagic {
-			continue
-		}
-		for off := uintptr(0); off < tracefile.BlockSize; off += size {
-			if c := unsafe.Add(block, off); atomic.LoadUint32((*uint32)(c)) == tracefile.ChunkMagic {
-				s.Entries += records(c)
-			}
+		if c := buffer.at(i); atomic.LoadUint32((*uint32)(c)) == tracefile.PageMagic {
+			s.Entries += records(c)
 		}
 	}
 	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(header, off)) }
@@ -58,8 +51,14 @@ func Depth() int {
 	if rt == nil {
 		return 0
 	}
-	if slot := rt.Slot(); slot != nil && *slot != nil {
-		return int((*goroutine)(*slot).depth)
+	slot, _ := rt.Begin()
+	if slot == nil {
+		return 0
 	}
-	return 0
+	d := 0
+	if g := (*goroutine)(*slot); g != nil {
+		d = int(g.depth)
+	}
+	rt.Done()
+	return d
 }

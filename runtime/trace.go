@@ -36,7 +36,8 @@ func WriteTrace(w io.Writer) error {
 	ctl.Lock()
 	startBuffer()
 	ctl.Unlock()
-	t, err := tracefile.New(snapshot())
+	head, pages, tabs := snapshot()
+	t, err := tracefile.New(head, len(pages), func(i int, buf []byte) []byte { return pages[i][:len(buf)] }, tabs)
 	if err != nil {
 		return err
 	}
@@ -59,57 +60,54 @@ func Reset() error {
 	return nil
 }
 
-// snapshot copies the trace. A chunk that is given to another goroutine while it is copied is left out.
-func snapshot() (head []byte, blocks [][]byte, tabs []tracefile.Table) {
+// snapshot copies the trace. A page that is overwritten while it is copied is left out.
+func snapshot() (head []byte, pages [][]byte, tabs []tracefile.Table) {
 	// The rate of the counter is known to as many digits as the trace is long; the clock readings are 50 ns apart at worst.
 	for since := *(*uint64)(unsafe.Add(header, tracefile.HMono)); uint64(rt.Nanotime())-since < 2e6; {
 	}
 	rt.Lock()
-	n := buffer.n
+	n, size := buffer.n, int(buffer.pageSize)
 	rt.Unlock()
 	for i := range n {
-		src := unsafe.Slice((*byte)(buffer.at(i)), tracefile.BlockSize)
-		dst := make([]byte, tracefile.BlockSize)
-		copyBlock(dst, src)
-		blocks = append(blocks, dst)
+		dst := make([]byte, size)
+		copyPage(dst, unsafe.Slice((*byte)(buffer.at(i)), size))
+		pages = append(pages, dst)
 	}
 	head = make([]byte, tracefile.HeaderSize)
 	rt.Lock()
 	copy(head, unsafe.Slice((*byte)(header), tracefile.HeaderSize))
 	rt.Unlock()
 	le := binary.NativeEndian
-	le.PutUint64(head[tracefile.HEndCounter:], counter())
+	le.PutUint64(head[tracefile.HEndCounter:], rt.Clock())
 	le.PutUint64(head[tracefile.HEndMono:], uint64(rt.Nanotime()))
 	le.PutUint32(head[tracefile.HProcs:], uint32(runtime.GOMAXPROCS(0)))
 	eachTable(func(t *hook.Table) { tabs = append(tabs, describeTable(t)) })
 	if tabs == nil {
 		tabs = []tracefile.Table{}
 	}
-	return head, blocks, tabs
+	return head, pages, tabs
 }
 
-func copyBlock(dst, src []byte) {
+func copyPage(dst, src []byte) {
 	le := binary.NativeEndian
-	size := int(le.Uint32(src[tracefile.CSize:]))
-	if le.Uint32(src) != tracefile.ChunkMagic || size < tracefile.MinChunk {
-		copy(dst, src)
+	magic := atomic.LoadUint32((*uint32)(unsafe.Pointer(&src[0])))
+	if magic != tracefile.PageMagic {
+		if magic == tracefile.MetaMagic {
+			copy(dst, src)
+		}
 		return
 	}
-	for off := 0; off+size <= len(src); off += size {
-		s, d := src[off:off+size], dst[off:off+size]
-		gen := le.Uint64(s[tracefile.CGen:])
-		n := int(atomic.LoadUint32((*uint32)(unsafe.Pointer(&s[tracefile.CCommit]))))
-		if le.Uint32(s) != tracefile.ChunkMagic || n > size-tracefile.ChunkHeaderSize {
-			continue
-		}
-		copy(d, s[:tracefile.ChunkHeaderSize+n])
-		le.PutUint32(d[tracefile.CCommit:], uint32(n))
-		if le.Uint64(s[tracefile.CGen:]) != gen || le.Uint32(s) != tracefile.ChunkMagic {
-			clear(d)
-		}
+	gen := atomic.LoadUint64((*uint64)(unsafe.Pointer(&src[tracefile.PGen])))
+	count := atomic.LoadUint32((*uint32)(unsafe.Pointer(&src[tracefile.PCommit])))
+	n, _ := tracefile.Slots(count)
+	if n > (len(src)-tracefile.PageHeaderSize)/tracefile.RecordSize {
+		return
 	}
-	le.PutUint32(dst, tracefile.ChunkMagic)
-	le.PutUint32(dst[tracefile.CSize:], uint32(size))
+	copy(dst, src[:tracefile.PageHeaderSize+n*tracefile.RecordSize])
+	le.PutUint32(dst[tracefile.PCommit:], count)
+	if atomic.LoadUint64((*uint64)(unsafe.Pointer(&src[tracefile.PGen]))) != gen || atomic.LoadUint32((*uint32)(unsafe.Pointer(&src[0]))) != magic {
+		clear(dst)
+	}
 }
 
 // symbol names the function that holds an offset of the text: the one the compiler kept, not those inlined into it, as the kernel's

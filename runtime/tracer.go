@@ -83,20 +83,16 @@ type Tracer struct {
 type tracer struct {
 	name   string
 	kind   uint32
-	fn     *traceFn
-	entry  *graphEntryFn
-	ret    *graphReturnFn
+	enter  enterFn
+	exit   exitFn
+	parent bool // enter wants the caller
 	record bool // into the buffer
 }
 
 var (
-	fnTrace traceFn       = functionTrace
-	entryFn graphEntryFn  = graphTraceEntry
-	retFn   graphReturnFn = graphTraceReturn
-
-	nop           = tracer{name: "nop", kind: tracefile.TracerNop}
-	function      = tracer{name: "function", kind: tracefile.TracerFunction, fn: &fnTrace, record: true}
-	functionGraph = tracer{name: "function_graph", kind: tracefile.TracerGraph, entry: &entryFn, ret: &retFn, record: true}
+	nop           = tracer{name: "nop", kind: tracefile.TracerNop, enter: enterStub, exit: exitStub}
+	function      = tracer{name: "function", kind: tracefile.TracerFunction, enter: functionEnter, exit: exitStub, parent: true, record: true}
+	functionGraph = tracer{name: "function_graph", kind: tracefile.TracerGraph, enter: graphEnter, exit: graphExit, record: true}
 )
 
 // ctl guards what is set by calls: the current tracer, the filters, the registered tracers.
@@ -159,30 +155,8 @@ func Register(t Tracer) error {
 	if findTracer(t.Name) != nil {
 		return fmt.Errorf("there is a tracer %q already", t.Name)
 	}
-	n := &tracer{name: t.Name, kind: tracefile.TracerUser}
-	if t.Func != nil {
-		f := traceFn(func(_ *goroutine, site *hook.Site, parent uintptr, _ int32) {
-			defer guard(n)
-			raceAcquire()
-			t.Func((*Func)(site), parent)
-		})
-		n.fn = &f
-	}
-	if t.Entry != nil || t.Return != nil {
-		entry := graphEntryFn(func(g *goroutine, site *hook.Site, _ uint64, _ int32) (ok bool) {
-			defer guard(n)
-			raceAcquire()
-			return t.Entry == nil || t.Entry(Call{Func: (*Func)(site), Depth: int(g.depth)})
-		})
-		ret := graphReturnFn(func(g *goroutine, f *frame, _ int32) {
-			if t.Return != nil {
-				defer guard(n)
-				raceAcquire()
-				t.Return(Call{(*Func)(f.site), int(g.depth), g.overrun - f.over, nanoseconds(f.start), nanoseconds(counter())})
-			}
-		})
-		n.entry, n.ret = &entry, &ret
-	}
+	n := &tracer{name: t.Name, kind: tracefile.TracerUser, parent: t.Func != nil}
+	n.enter, n.exit = n.callEnter(t), n.callExit(t)
 	raceAcquire()
 	user = append(user, n)
 	if n.name == env.tracer {
@@ -192,20 +166,79 @@ func Register(t Tracer) error {
 	return nil
 }
 
+// callEnter returns a function that calls a tracer's callbacks on entry. A callback may be preempted and block, so the goroutine may have
+// another P when it is back.
+func (n *tracer) callEnter(t Tracer) enterFn {
+	call := func(site *hook.Site, parent uintptr, depth int32) (wanted bool) {
+		defer guard(n)
+		raceAcquire()
+		if t.Func != nil {
+			t.Func((*Func)(site), parent)
+		}
+		return depth >= 0 && (t.Entry == nil || t.Entry(Call{Func: (*Func)(site), Depth: int(depth)}))
+	}
+	graph := t.Entry != nil || t.Return != nil
+	return func(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
+		if stopped.Load() != 0 {
+			return 0
+		}
+		g, _ := newStates(slot, proc)
+		depth := int32(-1)
+		if d := g.depth; graph && (d < maxStack.Load() && d < g.room || g.roomFor(d)) {
+			depth = d
+		}
+		gen := generation.Load()
+		rt.Unpin()
+		wanted := call(site, parent, depth)
+		rt.Pin()
+		if !wanted || gen != generation.Load() {
+			return 0
+		}
+		return g.push(site, now)
+	}
+}
+
+// callExit returns a function that calls a tracer's callback on return.
+func (n *tracer) callExit(t Tracer) exitFn {
+	if t.Return == nil {
+		return exitStub
+	}
+	call := func(c Call) {
+		defer guard(n)
+		raceAcquire()
+		t.Return(c)
+	}
+	return func(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
+		g := (*goroutine)(*slot)
+		if g == nil || g.depth == 0 || g.frame(g.depth-1).token != token {
+			exitBelow(token, slot, proc, now)
+			return
+		}
+		g.depth--
+		f := *g.frame(g.depth)
+		if stopped.Load() != 0 || f.gen != generation.Load() {
+			return
+		}
+		c := Call{(*Func)(f.function()), int(g.depth), g.overrun - f.over, nanoseconds(f.start), nanoseconds(now)}
+		rt.Unpin()
+		call(c)
+		rt.Pin()
+	}
+}
+
 // guard keeps a callback's panic from the program: the tracer is switched off, and a line on standard error says which.
 func guard(t *tracer) {
 	if r := recover(); r != nil {
-		off()
+		setPointers(enterStub, exitStub)
+		generation.Add(1)
 		rt.Fatal("tracer " + t.name + " panicked and was switched off: " + fmt.Sprint(r))
 	}
 }
 
-// off sets the pointers back to the stubs.
-func off() {
-	atomic.StorePointer(&traceFunction, unsafe.Pointer(&stub))
-	atomic.StorePointer(&graphEntry, unsafe.Pointer(&entryStub))
-	atomic.StorePointer(&graphReturn, unsafe.Pointer(&returnStub))
-	generation.Add(1)
+// setPointers sets what the hooks call.
+func setPointers(enter enterFn, exit exitFn) {
+	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&rt.Calls.Enter)), *(*unsafe.Pointer)(unsafe.Pointer(&enter)))
+	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&rt.Calls.Exit)), *(*unsafe.Pointer)(unsafe.Pointer(&exit)))
 }
 
 // SetTracer switches to another tracer, from any to any, while the program runs (current_tracer). Calls in progress lose nothing but
@@ -232,7 +265,13 @@ func noTracer(name string) error {
 }
 
 func setTracer(t *tracer) {
-	off()
+	if current != &nop {
+		// Entries and returns that are under way are pinned to their P, so when every P has passed a safe point they have ended (the kernel's
+		// synchronize_rcu), and what is done from here on they do not see.
+		setPointers(enterStub, exitStub)
+		rt.Barrier()
+		generation.Add(1)
+	}
 	current = t
 	if t == &nop {
 		tracing.Store(false)
@@ -240,7 +279,6 @@ func setTracer(t *tracer) {
 		return
 	}
 	startBuffer()
-	rt.Parents = 0
 	if t.record && last != nil && last != t {
 		buffer.reset()
 	}
@@ -248,14 +286,11 @@ func setTracer(t *tracer) {
 		last = t
 		atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HTracer)), t.kind)
 	}
-	if t.ret != nil {
-		atomic.StorePointer(&graphReturn, unsafe.Pointer(t.ret))
-		atomic.StorePointer(&graphEntry, unsafe.Pointer(t.entry))
-	}
-	if t.fn != nil {
+	rt.Parents = 0
+	if t.parent {
 		rt.Parents = 1
-		atomic.StorePointer(&traceFunction, unsafe.Pointer(t.fn))
 	}
+	setPointers(t.enter, t.exit)
 	if !tracing.Swap(true) {
 		eachTable(filters.apply)
 	}
@@ -309,6 +344,7 @@ func SetMaxStack(depth int) error {
 		return fmt.Errorf("the maximum depth of a return stack is 1 to 65535, not %d", depth)
 	}
 	maxStack.Store(int32(depth))
+	setGraphLimit()
 	if header != nil {
 		atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HMaxStack)), uint32(depth))
 	}
@@ -321,7 +357,18 @@ func SetMaxGraphDepth(depth int) error {
 		return fmt.Errorf("max_graph_depth is 0, for no limit, to 65535, not %d", depth)
 	}
 	graphDepth.Store(int32(depth))
+	setGraphLimit()
 	return nil
+}
+
+var graphDepth atomic.Int32 // max_graph_depth; 0 is no limit
+
+func setGraphLimit() {
+	limit := maxStack.Load()
+	if d := graphDepth.Load(); d > 0 {
+		limit = min(limit, d)
+	}
+	graphLimit.Store(limit)
 }
 
 // Overruns returns how many calls since the buffer was last emptied lay below the maximum depth of their return stack (trace_overrun).
@@ -382,10 +429,10 @@ func Exit(t Token) {
 
 // nanoseconds converts a reading of the counter to the monotonic clock.
 func nanoseconds(c uint64) int64 {
-	if !ticking {
+	if rt.Mono != 0 {
 		return int64(c)
 	}
-	now, mono := counter(), rt.Nanotime()
+	now, mono := rt.Clock(), rt.Nanotime()
 	first := *(*uint64)(unsafe.Add(header, tracefile.HCounter))
 	firstMono := *(*uint64)(unsafe.Add(header, tracefile.HMono))
 	return mono - int64(float64(now-c)*float64(uint64(mono)-firstMono)/float64(now-first))

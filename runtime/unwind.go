@@ -23,25 +23,33 @@ func undeferredFrame(slot *unsafe.Pointer, off uintptr) uintptr {
 
 // unwind closes such calls at the top of the return stack whose frames lie at off from the end of the goroutine's stack, or further. A frame
 // that a panic was recovered in returns at once, so what was inlined there has left, too.
-func unwind(slot *unsafe.Pointer, off uintptr, p int32) {
+func unwind(slot, proc *unsafe.Pointer, off uintptr, now uint64) {
 	g := (*goroutine)(*slot)
 	for g.depth > 0 {
 		tok := g.frame(g.depth - 1).token
 		if tok&undeferred == 0 || tok&(1<<offsetBits-1) < off {
 			return
 		}
-		exit(tok, slot, p)
+		rt.Calls.Exit(tok, slot, proc, now)
+		rt.Unpin() // a callback may have moved to another P
+		proc = rt.Pin()
 	}
 }
 
 // exitBelow is for an exit that does not find its call on top: it is a deferred one, and such calls lie above.
-func (g *goroutine) exitBelow(token uintptr, slot *unsafe.Pointer, p int32) {
-	if token&undeferred == 0 {
-		unwind(slot, 0, p)
+func exitBelow(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
+	g := (*goroutine)(*slot)
+	if token&undeferred == 0 && g != nil {
+		unwind(slot, proc, 0, now)
+		rt.Unpin()
+		proc = rt.Pin()
 	}
-	if g.depth == 0 || g.frame(g.depth-1).token != token {
+	if g == nil || g.depth == 0 || g.frame(g.depth-1).token != token {
 		frameMismatch(g, token)
 		return
 	}
-	exit(token, slot, p)
+	if *proc == nil {
+		newStates(slot, proc)
+	}
+	rt.Calls.Exit(token, slot, proc, now)
 }

@@ -6,7 +6,7 @@ package hook
 import "unsafe"
 
 // ABI numbers the shape. It changes with every change of a declaration in this file, or of what the functions in it may assume.
-const ABI = 2
+const ABI = 3
 
 // Prefix begins every name that the rewriter adds to a package. A function whose name begins so is a wrapper: the patched
 // runtime leaves it, and the frame that called it, out of every stack trace.
@@ -44,25 +44,28 @@ type Hooks struct {
 	// Register is called with the table of each hooked package before anything else in the package runs.
 	Register func(*Table)
 	// Enter is called on entry to a function with a mask that is not zero, on the goroutine's own stack, never on g0 or the
-	// signal stack and never while the goroutine is inside Enter or Exit. slot is the goroutine's word for the library, parent the
-	// return address in the function's caller, 0 if it is not known, and p the number of the P. The result goes to Exit; 0 means
-	// that there is nothing to leave.
-	Enter func(site *Site, slot *unsafe.Pointer, parent uintptr, p int32) uintptr
+	// signal stack and never while the goroutine is inside Enter or Exit. The goroutine is pinned: it stays on its P, unless the library
+	// calls Unpin. slot is the goroutine's word for the library, proc the P's, parent the return address in the function's caller, 0 if it
+	// is not known, and now the clock. The result goes to Exit; 0 means that there is nothing to leave.
+	//
+	// The library writes Enter and Exit while the program runs: they are the trace function pointer and its kin.
+	Enter func(site *Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr
 	// Exit is called when the function returns, panics or ends its goroutine.
-	Exit func(token uintptr, slot *unsafe.Pointer, p int32)
+	Exit func(token uintptr, slot, proc *unsafe.Pointer, now uint64)
 	// Frame is called when the call that Enter has pushed last will leave by Exit where it returns, not in a deferred call. off is how far
 	// its frame lies from the end of the goroutine's stack, in bytes. The result takes the place of Enter's.
 	Frame func(slot *unsafe.Pointer, off uintptr) uintptr
 	// Unwind is called when such calls will not return, because a panic was recovered further down, or the goroutine ends: those at the top of
 	// its return stack whose frames lie at off from the end of its stack, or further.
-	Unwind func(slot *unsafe.Pointer, off uintptr, p int32)
+	Unwind func(slot, proc *unsafe.Pointer, off uintptr, now uint64)
 	// End is called when the program ends: by main's return, os.Exit, or a panic that nobody recovers.
 	End func()
 }
 
 // Runtime is what the patched runtime offers to the library.
 type Runtime struct {
-	ABI uint32
+	ABI   uint32
+	Calls *Hooks // what the hooks call
 
 	Getenv   func(key string) string           // works before package os and syscall are initialized
 	Alloc    func(size uintptr) unsafe.Pointer // zeroed memory outside the Go heap, never given back
@@ -70,10 +73,16 @@ type Runtime struct {
 	Unlock   func()
 	Mask     func(mask *uint8, v uint8)                  // the only writer of masks, where the race detector does not look
 	Dead     func() unsafe.Pointer                       // takes the list of the words of goroutines that have ended, linked through their first word
-	Slot     func() *unsafe.Pointer                      // the calling goroutine's word; nil on g0 and inside a hook
 	Who      func() (goid, parent uint64, start uintptr) // the calling goroutine, the one that started it, and its function
-	Barrier  func()                                      // returns when every P has passed a safe point
-	Ticks    func() uint64                               // a counter of constant rate; nil if the processor has none
+	Barrier  func()                                      // returns when every P has passed a safe point; a pinned goroutine is not at one
+	Pin      func() *unsafe.Pointer                      // keeps the calling goroutine, which is inside Enter or Exit, on its P again, and returns the P's word
+	Unpin    func()                                      // lets it be preempted and block, for a callback
+	Begin    func() (slot, proc *unsafe.Pointer)         // begins what Enter is to code outside of hooks: busy and pinned; nil on g0 and inside a hook
+	Done     func()                                      // ends it
+	Proc     func() int32                                // number of the P
+	Clock    func() uint64                               // the clock that Enter and Exit are given
+	Ticking  bool                                        // the processor has a counter of constant rate
+	Mono     uint32                                      // not zero: the clock is the monotonic one all the same; the library sets it
 	Nanotime func() int64                                // the monotonic clock
 	Text     uintptr                                     // where the program's text begins
 	Parents  uint32                                      // not zero: give Enter the parent also where that takes an unwinding of the stack; the library sets it

@@ -240,6 +240,7 @@ func print(o Options, trace, program string, text tracefile.Options) (err error)
 	if err != nil {
 		return fmt.Errorf("%s left no trace: it ended before its first hook, or does not hold the library", program)
 	}
+	defer t.Close()
 	t.Symbol = symbols(program)
 	return t.WriteText(w, text)
 }

@@ -1,24 +1,23 @@
 // Package tracefile holds the form in which records are kept, in memory and in files alike: what runtime/ writes, how it is read
 // back in order of time, and the kernel's text formats of it. The standard library is all it needs, since traced programs link it.
 //
-// A trace is a header of HeaderSize bytes and blocks of BlockSize bytes. A block holds chunks of one size, or metadata. A chunk is
-// written by one goroutine: a chunk header, then records of RecordSize bytes, the first Commit bytes of which are valid. Everything
-// is little-endian.
+// A trace is a header of HeaderSize bytes and pages of one size, which the header tells. A page holds the records that were made on one P, or
+// metadata: a page header, then records of RecordSize bytes, as many as the commit word says. Everything is little-endian.
 package tracefile
 
 import "encoding/binary"
 
 // Sizes, in bytes.
 const (
-	HeaderSize      = 4096
-	BlockSize       = 64 << 10
-	ChunkHeaderSize = 80
-	RecordSize      = 16
-	MinChunk        = 512
+	HeaderSize     = 4096
+	MinPage        = 4 << 10
+	MaxPage        = 64 << 10
+	PageHeaderSize = 64
+	RecordSize     = 16
 )
 
 // Magic begins a file.
-const Magic = "ftgotrc1"
+const Magic = "ftgotrc2"
 
 // Offsets in the header.
 const (
@@ -29,12 +28,12 @@ const (
 	HEndCounter  = 48  // u64 the same pair at the end, or when the file was last looked at
 	HEndMono     = 56  // u64
 	HText        = 64  // u64 address of the program's text
-	HBlocks      = 72  // u32 blocks in use
+	HPages       = 72  // u32 pages in use
 	HState       = 76  // u32 State bits
 	HDropped     = 80  // u64 records that found no room
 	HOverrun     = 88  // u64 calls below the maximum depth of the return stacks
 	HOverwritten = 96  // u64 records overwritten by newer ones
-	HSince       = 104 // u64 counter: records before it do not count
+	HPageSize    = 104 // u32 size of a page, bytes
 	HTracer      = 112 // u32 tracer of the records
 	HCounterKind = 116 // u32 what the counter counts
 	HMaxStack    = 120 // u32 maximum depth of the return stacks
@@ -62,43 +61,78 @@ const (
 	TracerUser     = 3
 )
 
-// Magic numbers that begin a chunk and a block of metadata.
+// Magic numbers that begin a page.
 const (
-	ChunkMagic = 0x48435446 // FTCH
-	MetaMagic  = 0x444d5446 // FTMD
+	PageMagic = 0x47505446 // FTPG
+	MetaMagic = 0x444d5446 // FTMD
 )
 
-// Offsets in a chunk's header.
+// Offsets in a page's header.
 const (
-	CMagic   = 0  // u32
-	CSize    = 4  // u32 size of the chunk
-	CGoid    = 8  // u64 goroutine
-	CCounter = 16 // u64 counter when the goroutine got the chunk …
-	CMono    = 24 // u64 … and the monotonic clock then
-	CCommit  = 32 // u32 bytes of records that are whole; stored after each record
-	CProc    = 36 // u32 P then
-	CGen     = 40 // u64 number of the chunk's assignment; grows
-	CParent  = 48 // u64 goroutine that started this one
-	CStart   = 56 // u32 offset in the text of the goroutine's function
-	CLost    = 60 // u32 records that the goroutine lost before this chunk
-	CSeq     = 64 // u32 number of the chunk within its goroutine
-	CNotes   = 68 // u32 how many of the records are notes about Ps (KindProc)
+	PMagic   = 0  // u32
+	PCommit  = 4  // u32 what is whole, see Slots; stored after each record
+	PGen     = 8  // u64 number of the page's assignment; grows
+	PCounter = 16 // u64 clock when the P got the page …
+	PMono    = 24 // u64 … and the monotonic clock then
+	PProc    = 32 // u32 P
+	PLost    = 36 // u32 records that were dropped on the P before this page
+	PRead    = 40 // u32 what was read, and is not to be read again, see Slots
+	PLink    = 56 // u64 the program's own
 )
 
 // A record is two words: the counter in the upper 56 bits of the first and its kind in the lower 8, and what the kind says in the
 // second: the function's number in the lower half, and in the upper half the kind's own.
+//
+// A record of some kinds goes on in further pairs of words: a marker's text, its length in the lower half, depth in the upper one.
+//
+// Notes say something about the records that follow, and are not counted as records; nor is what a record goes on in. KindSwitch, the first of
+// every page, says whose they are: the goroutine's number, and in two more words the offset in the text of its function (lower half), how many
+// records it made before (upper half, modulo 2^32), and the goroutine that started it. KindNamed is the same with the goroutine's name in two
+// words more, padded with zeros.
 const (
 	KindFunction = 1 // upper half: offset of the caller in the text
 	KindEntry    = 2 // upper half: depth
 	KindReturn   = 3 // upper half: depth, and in its upper 16 bits the overruns below this call, at most 65535
-	KindProc     = 4 // the goroutine runs on another P from here on: its number, in the lower half
+	KindSwitch   = 4 // a note
+	KindNamed    = 5 // a note
+	KindMarker   = 6
 )
 
-// Metadata: a block's magic and the bytes used after these eight, then the tables, one after the other, across blocks:
+// Slots takes a page's count apart: how many pairs of words there are, and how many of them count as records. One word says both, so that
+// the two agree whenever a program is killed.
+func Slots(count uint32) (slots, records int) {
+	return int(uint16(count)), int(uint16(count)) - int(count>>16)
+}
+
+// Extra is what a pair of words that does not count adds to a page's count, and 1 is what every one does.
+const Extra = 1 << 16
+
+// Limits, in bytes.
+const (
+	MaxName   = 15   // of a goroutine's name, as TASK_COMM_LEN in the kernel
+	MaxMarker = 1024 // of a marker's text
+)
+
+// Size returns how many pairs of words a record takes that begins with w0 and w1, and how many of them do not count: all of a note, and
+// what a record goes on in.
+func Size(w0, w1 uint64) (size, extra uint32) {
+	switch uint8(w0) {
+	case KindSwitch:
+		return 2, 2
+	case KindNamed:
+		return 3, 3
+	case KindMarker:
+		n := (uint32(w1)&(1<<16-1) + RecordSize - 1) / RecordSize
+		return 1 + n, n
+	}
+	return 1, 0
+}
+
+// Metadata: a page's magic and the bytes used after these eight, then the tables, one after the other, across pages:
 // MetaTable, base, n, kept, alone, length of path, length of names (u32 each), path, names.
 const MetaTable = 1
 
-// AppendTable appends a package's table in the form that metadata blocks hold.
+// AppendTable appends a package's table in the form that metadata pages hold.
 func AppendTable(b []byte, t Table) []byte {
 	for _, v := range []uint32{MetaTable, t.Base, t.N, t.Kept, t.Alone, uint32(len(t.Path)), uint32(len(t.Names))} {
 		b = binary.LittleEndian.AppendUint32(b, v)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // window is how many records ahead the graph's writer looks for the return that would make an entry a leaf. A leaf during which more
@@ -114,6 +115,10 @@ func (g *graphWriter) event(e *Event, ahead []Event) {
 		g.open[e.g] = open
 		g.b.WriteByte('\n')
 		g.overruns(e)
+	case KindMarker: // print_graph_comment
+		g.taskSwitch(e)
+		g.prefix(e, 0, false)
+		fmt.Fprintf(g.b, "/* %s */\n", strings.TrimSuffix(e.Text, "\n"))
 	}
 }
 

@@ -1,6 +1,9 @@
 package tracefile
 
-import "container/heap"
+import (
+	"bytes"
+	"container/heap"
+)
 
 // An Event is a record with what its place in the trace tells.
 type Event struct {
@@ -11,6 +14,7 @@ type Event struct {
 	Depth   int
 	Parent  uint32 // KindFunction: offset of the caller in the text
 	Overrun int    // KindReturn: overruns below the call
+	Text    string // KindMarker
 	Lost    uint32 // records of the goroutine that were lost just before this one
 	g       *goroutine
 }
@@ -18,54 +22,71 @@ type Event struct {
 // Goid returns the goroutine that made the record.
 func (e *Event) Goid() uint64 { return e.g.id }
 
-// cursor reads the records of one goroutine.
+// cursor reads the records of one P.
 type cursor struct {
-	t       *Trace
-	g       *goroutine
-	next    int // chunk
-	data    []byte
-	base    uint64 // counter of the chunk, for the upper bits of records
-	proc    int32
-	lost    uint32
-	lastSeq uint32
-	started bool
-	since   uint64
-	ev      Event
+	t    *Trace
+	s    *stream
+	next int // page
+	buf  []byte
+	data []byte
+	skip int    // records of data that were read in the program
+	base uint64 // clock of the page, for the upper bits of records
+	g    *goroutine
+	seq  uint32 // of the goroutine's record that is next
+	ev   Event
+	evN  uint32 // seq of ev
 }
 
 // advance reads the next record into c.ev, and reports whether there was one.
 func (c *cursor) advance() bool {
 	for {
 		for len(c.data) == 0 {
-			if c.next == len(c.g.chunks) {
+			if c.next == len(c.s.pages) {
 				return false
 			}
-			ch := c.g.chunks[c.next]
+			b := c.t.load(c.s.pages[c.next].index, c.buf)
 			c.next++
-			c.data = ch.data
-			c.base = le.Uint64(ch.head[CCounter:])
-			c.proc = int32(le.Uint32(ch.head[CProc:]))
-			c.lost += le.Uint32(ch.head[CLost:])
-			seq := le.Uint32(ch.head[CSeq:])
-			if c.started && seq > c.lastSeq+1 && c.lost == 0 {
-				c.lost = 1 // chunks in between were overwritten; their records are not known one by one
+			if len(b) < PageHeaderSize || le.Uint32(b) != PageMagic {
+				continue
 			}
-			c.started = true
-			c.lastSeq = seq
+			slots, _ := Slots(le.Uint32(b[PCommit:]))
+			slots = min(slots, (len(b)-PageHeaderSize)/RecordSize)
+			c.data = b[PageHeaderSize : PageHeaderSize+slots*RecordSize]
+			c.base = le.Uint64(b[PCounter:])
+			c.skip, _ = Slots(le.Uint32(b[PRead:]))
+			c.g = nil
 		}
 		w0, w1 := le.Uint64(c.data), le.Uint64(c.data[8:])
-		c.data = c.data[RecordSize:]
 		kind := uint8(w0)
-		if kind == KindProc {
-			c.proc = int32(uint32(w1))
+		size, _ := Size(w0, w1)
+		if len(c.data) < int(size)*RecordSize {
+			c.data = nil
 			continue
 		}
-		if !after(w0, c.since) {
+		more := c.data[RecordSize : int(size)*RecordSize]
+		c.data = c.data[int(size)*RecordSize:]
+		c.skip -= int(size)
+		if kind == KindSwitch || kind == KindNamed {
+			w2, w3 := le.Uint64(more), le.Uint64(more[8:])
+			c.g = c.t.goroutine(w1, uint32(w2), w3)
+			c.seq = uint32(w2 >> 32)
+			if kind == KindNamed {
+				name, _, _ := bytes.Cut(more[RecordSize:], []byte{0})
+				c.g.name = string(name)
+			}
+			continue
+		}
+		if c.g == nil {
+			continue // no page begins so
+		}
+		n := c.seq
+		c.seq++
+		if c.skip >= 0 {
 			continue
 		}
 		counter := c.base + uint64(int64((w0>>8-c.base)<<8)>>8)
-		c.ev = Event{Time: c.t.nanoseconds(counter), Kind: kind, Proc: c.proc, Func: uint32(w1), Lost: c.lost, g: c.g}
-		c.lost = 0
+		c.ev = Event{Time: c.t.nanoseconds(counter), Kind: kind, Proc: c.s.proc, Func: uint32(w1), g: c.g}
+		c.evN = n
 		upper := uint32(w1 >> 32)
 		switch kind {
 		case KindFunction:
@@ -75,11 +96,25 @@ func (c *cursor) advance() bool {
 		case KindReturn:
 			c.ev.Depth = int(upper & 0xffff)
 			c.ev.Overrun = int(upper >> 16)
+		case KindMarker:
+			c.ev.Func = 0
+			c.ev.Depth = int(upper & 0xffff)
+			c.ev.Text = string(more[:min(int(uint16(w1)), len(more))])
 		default:
 			continue
 		}
 		return true
 	}
+}
+
+// goroutine returns the goroutine of a number.
+func (t *Trace) goroutine(id uint64, start uint32, parent uint64) *goroutine {
+	g := t.goroutines[id]
+	if g == nil {
+		g = &goroutine{id: id, start: start, parent: parent}
+		t.goroutines[id] = g
+	}
+	return g
 }
 
 // cursors is a heap of cursors by the time of their next record.
@@ -90,7 +125,7 @@ func (h cursors) Less(i, j int) bool {
 	if h[i].ev.Time != h[j].ev.Time {
 		return h[i].ev.Time < h[j].ev.Time
 	}
-	return h[i].g.id < h[j].g.id
+	return h[i].s.proc < h[j].s.proc
 }
 func (h cursors) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *cursors) Push(x any)   { *h = append(*h, x.(*cursor)) }
@@ -101,13 +136,13 @@ func (h *cursors) Pop() any {
 	return c
 }
 
-// Events returns the records of all goroutines in order of time.
+// Events returns the records of all Ps in order of time.
 func (t *Trace) Events() func(yield func(*Event) bool) {
 	return func(yield func(*Event) bool) {
+		t.goroutines = map[uint64]*goroutine{}
 		var h cursors
-		since := le.Uint64(t.Header[HSince:])
-		for _, g := range t.goroutines {
-			c := &cursor{t: t, g: g, since: since}
+		for _, s := range t.streams {
+			c := &cursor{t: t, s: s, buf: make([]byte, t.pageSize)}
 			if c.advance() {
 				h = append(h, c)
 			}
@@ -116,6 +151,10 @@ func (t *Trace) Events() func(yield func(*Event) bool) {
 		for len(h) > 0 {
 			c := h[0]
 			ev := c.ev
+			if ev.g.seen && c.evN != ev.g.seq {
+				ev.Lost = c.evN - ev.g.seq
+			}
+			ev.g.seen, ev.g.seq = true, c.evN+1
 			if !yield(&ev) {
 				return
 			}

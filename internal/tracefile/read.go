@@ -19,87 +19,95 @@ type Trace struct {
 	// Symbol names the function at an offset in the program's text. It may be nil.
 	Symbol func(off uint32) string
 
-	goroutines []*goroutine
+	pageSize   int
+	load       func(i int, buf []byte) []byte // the beginning of page i, as much as buf holds or as can be read; in buf or elsewhere
+	file       *os.File
+	streams    []*stream // by P
+	goroutines map[uint64]*goroutine
 	names      []string // by number, filled on first use
 	procs      int
+	inBuffer   uint64
 	mono, tick uint64  // a pair of clock readings
 	rate       float64 // ns a tick
 }
 
-// goroutine is the chunks of one goroutine, in order.
+// stream is the pages of one P, in order.
+type stream struct {
+	proc  int32
+	pages []page
+}
+
+type page struct {
+	index int
+	gen   uint64
+}
+
+// goroutine is what is known of a goroutine.
 type goroutine struct {
-	id     uint64
-	comm   string
-	chunks []chunk
+	id, parent uint64
+	start      uint32
+	comm       string
+	name       string // that the program gave it
+	seq        uint32 // of the record that is next
+	seen       bool
 }
 
-type chunk struct {
-	head []byte
-	data []byte
-}
-
-// New makes a trace of a header and blocks. It takes what is valid, and leaves out what is not: a program may have been killed at any
-// moment. Tables come from the blocks' metadata, or from tables if the blocks hold none.
-func New(header []byte, blocks [][]byte, tables []Table) (*Trace, error) {
+// New makes a trace of a header and n pages. load returns the beginning of one, as much as buf holds, or what there is of it; in buf or
+// elsewhere. New reads the pages' headers alone, and Events a page for each P at a time. Both take what is valid, and leave out what is not: a
+// program may have been killed at any moment. Tables come from the pages' metadata, or from tables if there is none.
+func New(header []byte, n int, load func(i int, buf []byte) []byte, tables []Table) (*Trace, error) {
 	if len(header) < HeaderSize {
 		return nil, errors.New("a trace begins with a header of 4096 bytes, and this has " + strconv.Itoa(len(header)))
 	}
-	t := &Trace{Header: header, Tables: tables}
-	byID := map[uint64]*goroutine{}
+	t := &Trace{Header: header, Tables: tables, load: load, pageSize: int(le.Uint32(header[HPageSize:]))}
+	if t.pageSize < MinPage || t.pageSize > MaxPage || t.pageSize&(t.pageSize-1) != 0 {
+		return nil, fmt.Errorf("the trace's header says that its pages have %d bytes: 4096 to 65536 is right", t.pageSize)
+	}
+	byProc := map[int32]*stream{}
 	var meta []byte
-	for _, b := range blocks {
-		if len(b) < BlockSize {
+	buf := make([]byte, t.pageSize)
+	last := [2]uint64{le.Uint64(header[HEndMono:]), le.Uint64(header[HEndCounter:])}
+	for i := range n {
+		b := load(i, buf[:PageHeaderSize])
+		if len(b) < PageHeaderSize {
 			continue
 		}
 		switch le.Uint32(b) {
 		case MetaMagic:
-			n := min(int(le.Uint32(b[4:])), BlockSize-8)
+			b = load(i, buf)
+			n := min(int(le.Uint32(b[4:])), len(b)-8)
 			meta = append(meta, b[8:8+n]...)
-		case ChunkMagic:
-			size := int(le.Uint32(b[CSize:]))
-			if size < MinChunk || size > BlockSize || BlockSize%size != 0 {
+		case PageMagic:
+			slots, records := Slots(le.Uint32(b[PCommit:]))
+			if slots > (t.pageSize-PageHeaderSize)/RecordSize || records < 0 {
 				continue
 			}
-			for off := 0; off < BlockSize; off += size {
-				c, ok := cutChunk(b[off : off+size])
-				if !ok {
-					continue
-				}
-				id := le.Uint64(c.head[CGoid:])
-				g := byID[id]
-				if g == nil {
-					g = &goroutine{id: id}
-					byID[id] = g
-					t.goroutines = append(t.goroutines, g)
-				}
-				g.chunks = append(g.chunks, c)
-				t.procs = max(t.procs, int(int32(le.Uint32(c.head[CProc:])))+1)
+			proc := int32(le.Uint32(b[PProc:]))
+			s := byProc[proc]
+			if s == nil {
+				s = &stream{proc: proc}
+				byProc[proc] = s
+				t.streams = append(t.streams, s)
+			}
+			s.pages = append(s.pages, page{i, le.Uint64(b[PGen:])})
+			t.procs = max(t.procs, int(proc)+1)
+			_, read := Slots(le.Uint32(b[PRead:]))
+			t.inBuffer += uint64(max(0, records-read))
+			if mono := le.Uint64(b[PMono:]); mono > last[0] {
+				last = [2]uint64{mono, le.Uint64(b[PCounter:])}
 			}
 		}
 	}
 	if tables == nil {
 		t.readTables(meta)
 	}
-	for _, g := range t.goroutines {
-		slices.SortFunc(g.chunks, func(a, b chunk) int {
-			return int(int64(le.Uint64(a.head[CGen:]) - le.Uint64(b.head[CGen:])))
-		})
+	for _, s := range t.streams {
+		slices.SortFunc(s.pages, func(a, b page) int { return int(int64(a.gen - b.gen)) })
 	}
-	slices.SortFunc(t.goroutines, func(a, b *goroutine) int { return int(int64(a.id - b.id)) })
-	t.calibrate()
+	slices.SortFunc(t.streams, func(a, b *stream) int { return int(a.proc - b.proc) })
+	t.calibrate(last)
 	t.procs = max(t.procs, int(le.Uint32(header[HProcs:])))
 	return t, nil
-}
-
-func cutChunk(b []byte) (chunk, bool) {
-	if le.Uint32(b) != ChunkMagic {
-		return chunk{}, false
-	}
-	n := int(le.Uint32(b[CCommit:]))
-	if n > len(b)-ChunkHeaderSize || n%RecordSize != 0 {
-		return chunk{}, false
-	}
-	return chunk{b[:ChunkHeaderSize], b[ChunkHeaderSize : ChunkHeaderSize+n]}, true
 }
 
 func (t *Trace) readTables(b []byte) {
@@ -116,23 +124,12 @@ func (t *Trace) readTables(b []byte) {
 	}
 }
 
-// calibrate finds the rate of the counter from the first and last pair of readings.
-func (t *Trace) calibrate() {
+// calibrate finds the rate of the clock from the first and the last pair of readings.
+func (t *Trace) calibrate(last [2]uint64) {
 	t.tick, t.mono = le.Uint64(t.Header[HCounter:]), le.Uint64(t.Header[HMono:])
 	t.rate = 1
-	if le.Uint32(t.Header[HCounterKind:]) == CounterNanoseconds {
-		return
-	}
-	lastTick, lastMono := le.Uint64(t.Header[HEndCounter:]), le.Uint64(t.Header[HEndMono:])
-	for _, g := range t.goroutines {
-		for _, c := range g.chunks {
-			if m := le.Uint64(c.head[CMono:]); m > lastMono {
-				lastMono, lastTick = m, le.Uint64(c.head[CCounter:])
-			}
-		}
-	}
-	if lastTick > t.tick {
-		t.rate = float64(lastMono-t.mono) / float64(lastTick-t.tick)
+	if le.Uint32(t.Header[HCounterKind:]) != CounterNanoseconds && last[1] > t.tick {
+		t.rate = float64(last[0]-t.mono) / float64(last[1]-t.tick)
 	}
 }
 
@@ -154,29 +151,13 @@ func (t *Trace) Hooked() (hooked, kept, alone int) {
 // Overrun returns how many calls lay below the maximum depth of the return stacks.
 func (t *Trace) Overrun() uint64 { return le.Uint64(t.Header[HOverrun:]) }
 
-// InBuffer returns how many records can be read, and Written how many were made.
-func (t *Trace) InBuffer() uint64 {
-	var n uint64
-	since := le.Uint64(t.Header[HSince:])
-	for _, g := range t.goroutines {
-		for _, c := range g.chunks {
-			for b := c.data; len(b) > 0; b = b[RecordSize:] {
-				if w := le.Uint64(b); w&0xff != KindProc && after(w, since) {
-					n++
-				}
-			}
-		}
-	}
-	return n
-}
+// InBuffer returns how many records can be read.
+func (t *Trace) InBuffer() uint64 { return t.inBuffer }
 
 // Written returns how many records were made since the buffer was last emptied.
 func (t *Trace) Written() uint64 {
-	return t.InBuffer() + le.Uint64(t.Header[HOverwritten:]) + le.Uint64(t.Header[HDropped:])
+	return t.inBuffer + le.Uint64(t.Header[HOverwritten:]) + le.Uint64(t.Header[HDropped:])
 }
-
-// after reports whether a record's counter is not before since.
-func after(w, since uint64) bool { return int64((w>>8-since)<<8) >= 0 }
 
 // Name returns the name of a function.
 func (t *Trace) Name(id uint32) string {
@@ -225,12 +206,15 @@ func EachName(names string, do func(i int, name, file string, line int)) {
 
 // Comm returns a short name for a goroutine: that of the function it was started with.
 func (t *Trace) comm(g *goroutine) string {
+	if g.name != "" {
+		return g.name
+	}
 	if g.comm == "" {
 		g.comm = "go"
 		if g.id == 1 {
 			g.comm = "main"
-		} else if t.Symbol != nil && len(g.chunks) > 0 {
-			if s := t.Symbol(le.Uint32(g.chunks[0].head[CStart:])); s != "" {
+		} else if t.Symbol != nil {
+			if s := t.Symbol(g.start); s != "" {
 				s = s[strings.LastIndexByte(s, '/')+1:]
 				if i := strings.IndexByte(s, '.'); i >= 0 {
 					s = s[i+1:]
@@ -242,27 +226,38 @@ func (t *Trace) comm(g *goroutine) string {
 	return g.comm
 }
 
-// ReadFile reads a trace file. The file of a program that was killed is as good as any.
+// ReadFile opens a trace file. The file of a program that was killed is as good as any.
 func ReadFile(path string) (*Trace, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	head := make([]byte, HeaderSize)
 	if _, err := f.ReadAt(head, 0); err != nil || string(head[:len(Magic)]) != Magic {
+		f.Close()
 		return nil, fmt.Errorf("%s is not a trace: it does not begin with %q", path, Magic)
 	}
-	var blocks [][]byte
-	for i := range int64(le.Uint32(head[HBlocks:])) {
-		b := make([]byte, BlockSize)
-		if _, err := f.ReadAt(b, HeaderSize+i*BlockSize); err != nil {
-			break
-		}
-		blocks = append(blocks, b)
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
 	}
-	return New(head, blocks, nil)
+	size := int64(max(MinPage, min(MaxPage, le.Uint32(head[HPageSize:]))))
+	n := min(int64(le.Uint32(head[HPages:])), (info.Size()-HeaderSize+size-1)/size)
+	t, err := New(head, int(n), func(i int, buf []byte) []byte {
+		n, _ := f.ReadAt(buf, HeaderSize+int64(i)*size)
+		return buf[:n]
+	}, nil)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	t.file = f
+	return t, nil
 }
+
+// Close closes the file of a trace that ReadFile has opened.
+func (t *Trace) Close() error { return t.file.Close() }
 
 // Exe returns the path of the traced program.
 func (t *Trace) Exe() string {

@@ -107,7 +107,7 @@ func (t *Trace) writeFunction(b *bufio.Writer, o Options) {
 		if e.Lost > 0 {
 			fmt.Fprintf(b, "CPU:%d [LOST %d EVENTS]\n", e.Proc, e.Lost)
 		}
-		if e.Kind != KindFunction {
+		if e.Kind != KindFunction && e.Kind != KindMarker {
 			continue
 		}
 		comm := cut(t.comm(e.g), 16)
@@ -119,6 +119,10 @@ func (t *Trace) writeFunction(b *bufio.Writer, o Options) {
 		blanks(b, 7-len(id))
 		us := e.Time / 1000
 		fmt.Fprintf(b, " [%03d] ..... %5d.%06d: ", e.Proc, us/1e6, us%1e6)
+		if e.Kind == KindMarker {
+			fmt.Fprintf(b, "tracing_mark_write: %s\n", strings.TrimSuffix(e.Text, "\n"))
+			continue
+		}
 		b.WriteString(t.Name(e.Func))
 		if !o.NoParent {
 			b.WriteString(" <-")

@@ -2,56 +2,107 @@ package tracefile
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// trace builds a trace from rows of text: goroutine, P, time in ns, kind, function, depth.
+// builder builds a trace from rows: a goroutine on a P, and its time in ns, kind, function and depth.
 type builder struct {
 	header []byte
-	blocks [][]byte
-	gen    uint64
+	rows   []row
+	seq    map[uint64]uint64
+}
+
+type row struct {
+	goid, start, seq uint64
+	proc             uint32
+	rec              [3]uint64
+	text             string // of a marker
 }
 
 func newBuilder(tracer uint32) *builder {
-	b := &builder{header: make([]byte, HeaderSize)}
+	b := &builder{header: make([]byte, HeaderSize), seq: map[uint64]uint64{}}
 	copy(b.header, Magic)
 	le.PutUint32(b.header[HTracer:], tracer)
 	le.PutUint32(b.header[HProcs:], 2)
+	le.PutUint32(b.header[HPageSize:], MinPage)
 	return b
 }
 
-// chunk adds a chunk in a block of its own.
-func (b *builder) chunk(goid uint64, proc uint32, start uint32, rows ...[3]uint64) *builder {
-	block := make([]byte, BlockSize)
-	b.gen++
-	le.PutUint32(block[CMagic:], ChunkMagic)
-	le.PutUint32(block[CSize:], BlockSize)
-	le.PutUint64(block[CGoid:], goid)
-	le.PutUint64(block[CCounter:], rows[0][0])
-	le.PutUint32(block[CProc:], proc)
-	le.PutUint64(block[CGen:], b.gen)
-	le.PutUint32(block[CStart:], start)
-	off := ChunkHeaderSize
-	for _, r := range rows {
-		le.PutUint64(block[off:], r[0]<<8|r[1])
-		le.PutUint64(block[off+8:], r[2])
-		off += RecordSize
+// on adds records of a goroutine on a P.
+func (b *builder) on(goid uint64, proc uint32, start uint64, recs ...[3]uint64) *builder {
+	for _, r := range recs {
+		b.rows = append(b.rows, row{goid, start, b.seq[goid], proc, r, ""})
+		b.seq[goid]++
 	}
-	le.PutUint32(block[CCommit:], uint32(off-ChunkHeaderSize))
-	b.blocks = append(b.blocks, block)
 	return b
+}
+
+// mark adds a marker.
+func (b *builder) mark(goid uint64, proc uint32, ns, depth uint64, text string) *builder {
+	b.on(goid, proc, 1, [3]uint64{ns, KindMarker, depth << 32})
+	b.rows[len(b.rows)-1].text = text
+	return b
+}
+
+// pages returns a page for each P.
+func (b *builder) pages() (pages [][]byte) {
+	slices.SortStableFunc(b.rows, func(x, y row) int { return cmp.Or(cmp.Compare(x.proc, y.proc), cmp.Compare(x.rec[0], y.rec[0])) })
+	goid, next, off := uint64(0), uint64(0), 0
+	var page []byte
+	add := func(extra uint32, words ...uint64) {
+		for _, w := range words {
+			le.PutUint64(page[off:], w)
+			off += 8
+		}
+		le.PutUint32(page[PCommit:], le.Uint32(page[PCommit:])+uint32(len(words)/2)*(1+extra))
+	}
+	for _, r := range b.rows {
+		if page == nil || le.Uint32(page[PProc:]) != r.proc {
+			page = make([]byte, MinPage)
+			pages = append(pages, page)
+			goid, off = 0, PageHeaderSize
+			le.PutUint32(page[PMagic:], PageMagic)
+			le.PutUint64(page[PGen:], uint64(len(pages)))
+			le.PutUint64(page[PCounter:], r.rec[0])
+			le.PutUint32(page[PProc:], r.proc)
+		}
+		if goid != r.goid || next != r.seq {
+			goid = r.goid
+			add(Extra, r.rec[0]<<8|KindSwitch, goid, r.start|r.seq<<32, 0)
+		}
+		if r.text != "" {
+			text := make([]byte, (len(r.text)+RecordSize-1)/RecordSize*RecordSize)
+			copy(text, r.text)
+			add(0, r.rec[0]<<8|r.rec[1], r.rec[2]|uint64(len(r.text)))
+			for ; len(text) > 0; text = text[RecordSize:] {
+				add(Extra, le.Uint64(text), le.Uint64(text[8:]))
+			}
+		} else {
+			add(0, r.rec[0]<<8|r.rec[1], r.rec[2])
+		}
+		next = r.seq + 1
+	}
+	return pages
+}
+
+// loader returns what New calls for pages.
+func loader(pages [][]byte) (int, func(int, []byte) []byte) {
+	return len(pages), func(i int, buf []byte) []byte { return pages[i][:min(len(buf), len(pages[i]))] }
 }
 
 func (b *builder) trace(t *testing.T) *Trace {
 	t.Helper()
 	names := "\tmain.go\nmain 1\nload 2\nsleep 3\nrun 4\nmid 5\nk 6\nh 7\nworker 8\nf 9\n"
-	tr, err := New(b.header, b.blocks, []Table{
+	n, load := loader(b.pages())
+	tr, err := New(b.header, n, load, []Table{
 		{Base: 1, N: 1, Path: "os", Names: "ReadFile 1\n"},
 		{Base: 2, N: 9, Kept: 3, Alone: 1, Path: "main", Names: names},
 	})
@@ -104,7 +155,7 @@ func golden(t *testing.T, name string, tr *Trace, o Options) {
 
 // The columns are those of the samples in Documentation/trace/ftrace.rst.
 func TestFunctionGraphColumns(t *testing.T) {
-	b := newBuilder(TracerGraph).chunk(1, 0, 1,
+	b := newBuilder(TracerGraph).on(1, 0, 1,
 		entry(1000, mainFn, 0),
 		entry(2000, load, 1),
 		entry(2100, readFile, 2),
@@ -120,7 +171,7 @@ func TestFunctionGraphColumns(t *testing.T) {
 		ret(4100000000+1837709, k, 1),
 		entry(4200000000, h, 1),
 		ret(4200000000+140417, h, 1),
-	).chunk(18, 0, 3,
+	).on(18, 0, 3,
 		entry(4300000000, worker, 0),
 		entry(4300001000, f, 1),
 		ret(4300001417, f, 1),
@@ -133,18 +184,32 @@ func TestFunctionGraphColumns(t *testing.T) {
 // A leaf is folded unless something else happened on its P in between; a return whose entry is gone says whose it is.
 func TestLeafFolding(t *testing.T) {
 	b := newBuilder(TracerGraph).
-		chunk(1, 0, 1, entry(1000, load, 0), ret(5000, load, 0), entry(9000, sleep, 0), ret(9900, sleep, 0)).
-		chunk(2, 0, 3, entry(2000, f, 3), ret(2500, f, 3), ret(2600, worker, 2)).
-		chunk(3, 1, 3, entry(9100, h, 0), ret(9200, h, 0))
+		on(1, 0, 1, entry(1000, load, 0), ret(5000, load, 0), entry(9000, sleep, 0), ret(9900, sleep, 0)).
+		on(2, 0, 3, entry(2000, f, 3), ret(2500, f, 3), ret(2600, worker, 2)).
+		on(3, 1, 3, entry(9100, h, 0), ret(9200, h, 0))
 	golden(t, "folding", b.trace(t), Options{Tail: true})
 }
 
 func TestFunctionColumns(t *testing.T) {
 	b := newBuilder(TracerFunction).
-		chunk(1, 0, 1, [3]uint64{17284993652000, KindFunction, mainFn | 1<<32}, [3]uint64{17284993653999, KindFunction, load | 2<<32}).
-		chunk(1234567, 1, 3, [3]uint64{17284993652500, KindFunction, f | 3<<32}, [3]uint64{17284993653500, KindProc, 0}, [3]uint64{17284993653600, KindFunction, f | 77<<32})
+		on(1, 0, 1, [3]uint64{17284993652000, KindFunction, mainFn | 1<<32}, [3]uint64{17284993653999, KindFunction, load | 2<<32}).
+		on(1234567, 1, 3, [3]uint64{17284993652500, KindFunction, f | 3<<32}).
+		on(1234567, 0, 3, [3]uint64{17284993653600, KindFunction, f | 77<<32})
 	golden(t, "function", b.trace(t), Options{})
 	golden(t, "function-noparent", b.trace(t), Options{NoParent: true})
+}
+
+// Markers stand where they were written, one level deeper than the function that wrote them.
+func TestMarkers(t *testing.T) {
+	b := newBuilder(TracerGraph).on(1, 0, 1, entry(1000, load, 0)).mark(1, 0, 1500, 1, "hello, a text that is longer than a record\n").
+		on(1, 0, 1, entry(2000, readFile, 1)).mark(1, 0, 2500, 2, "sixteen bytes...").on(1, 0, 1, ret(3000, readFile, 1), ret(5000, load, 0))
+	tr := b.trace(t)
+	golden(t, "markers", tr, Options{})
+	if tr.InBuffer() != 6 {
+		t.Errorf("%d records in the buffer, want 6", tr.InBuffer())
+	}
+	f := newBuilder(TracerFunction).on(1, 0, 1, [3]uint64{1000, KindFunction, mainFn | 1<<32}).mark(1, 0, 1500, 1, "hello")
+	golden(t, "function-markers", f.trace(t), Options{})
 }
 
 func TestDurationFormat(t *testing.T) {
@@ -172,83 +237,109 @@ func TestDurationFormat(t *testing.T) {
 	}
 }
 
-// Records before the buffer was emptied do not count, and the counts add up.
+// Records that were read in the program do not come again, and the counts add up.
 func TestCounts(t *testing.T) {
-	b := newBuilder(TracerGraph).chunk(1, 0, 1, entry(1000, load, 0), ret(5000, load, 0), entry(9000, sleep, 0), ret(9900, sleep, 0))
-	le.PutUint64(b.header[HSince:], 5000)
+	b := newBuilder(TracerGraph).on(1, 0, 1, entry(1000, load, 0), ret(5000, load, 0), entry(9000, sleep, 0), ret(9900, sleep, 0))
 	le.PutUint64(b.header[HOverwritten:], 10)
 	le.PutUint64(b.header[HDropped:], 3)
-	tr := b.trace(t)
+	pages := b.pages()
+	le.PutUint32(pages[0][PRead:], 3+2*Extra) // the note and a record
+	n, load := loader(pages)
+	tr, err := New(b.header, n, load, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if tr.InBuffer() != 3 || tr.Written() != 16 {
 		t.Errorf("%d in buffer, %d written; want 3 and 16", tr.InBuffer(), tr.Written())
 	}
-	n := 0
+	out := 0
 	for e := range tr.Events() {
-		n++
-		if e.Time < 5000 {
-			t.Errorf("a record of %d ns came out", e.Time)
+		out++
+		if e.Time < 5000 || e.Goid() != 1 || e.Lost != 0 {
+			t.Errorf("a record of %d ns came out, of goroutine %d, %d lost", e.Time, e.Goid(), e.Lost)
 		}
 	}
-	if n != 3 {
-		t.Errorf("%d records came out, want 3", n)
+	if out != 3 {
+		t.Errorf("%d records came out, want 3", out)
+	}
+}
+
+// A gap in a goroutine's records is told where it is, whichever P they were made on.
+func TestLost(t *testing.T) {
+	b := newBuilder(TracerFunction)
+	at := func(ns uint64) [3]uint64 { return [3]uint64{ns, KindFunction, f} }
+	b.on(1, 0, 1, at(1000)).on(2, 0, 1, at(1100)).on(1, 1, 1, at(2000))
+	b.seq[1] += 7
+	b.on(1, 0, 1, at(3000)).on(1, 1, 1, at(4000)).on(2, 1, 1, at(4100))
+	var lost []uint32
+	for e := range b.trace(t).Events() {
+		lost = append(lost, e.Lost)
+	}
+	if want := []uint32{0, 0, 0, 7, 0, 0}; !slices.Equal(lost, want) {
+		t.Errorf("lost %v, want %v", lost, want)
 	}
 }
 
 // Whatever a killed program leaves is read as far as it is valid.
 func TestDamage(t *testing.T) {
-	whole := newBuilder(TracerGraph).chunk(1, 0, 1, entry(1000, load, 0), ret(5000, load, 0))
+	whole := newBuilder(TracerGraph).on(1, 0, 1, entry(1000, load, 0), ret(5000, load, 0))
+	page := whole.pages()[0]
 	for name, damage := range map[string]func(b []byte){
-		"no magic":       func(b []byte) { le.PutUint32(b[CMagic:], 0) },
-		"commit too big": func(b []byte) { le.PutUint32(b[CCommit:], BlockSize) },
-		"commit odd":     func(b []byte) { le.PutUint32(b[CCommit:], 17) },
-		"size zero":      func(b []byte) { le.PutUint32(b[CSize:], 0) },
-		"size odd":       func(b []byte) { le.PutUint32(b[CSize:], 1000) },
-		"kind unknown":   func(b []byte) { b[ChunkHeaderSize], b[ChunkHeaderSize+RecordSize] = 200, 200 },
+		"no magic":       func(b []byte) { le.PutUint32(b[PMagic:], 0) },
+		"commit too big": func(b []byte) { le.PutUint32(b[PCommit:], MinPage/RecordSize) },
+		"note cut":       func(b []byte) { le.PutUint32(b[PCommit:], 1) },
+		"no note":        func(b []byte) { b[PageHeaderSize] = 200 },
+		"kind unknown":   func(b []byte) { b[PageHeaderSize+2*RecordSize], b[PageHeaderSize+3*RecordSize] = 200, 200 },
 	} {
-		block := bytes.Clone(whole.blocks[0])
-		damage(block)
-		tr, err := New(whole.header, [][]byte{block, block[:100], whole.blocks[0]}, nil)
+		bad := bytes.Clone(page)
+		damage(bad)
+		n, load := loader([][]byte{bad, bad[:100], nil, page})
+		tr, err := New(whole.header, n, load, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		n := 0
+		out := 0
 		for range tr.Events() {
-			n++
+			out++
 		}
-		if n != 2 {
-			t.Errorf("%s: %d records, want the other chunk's 2", name, n)
+		if out != 2 {
+			t.Errorf("%s: %d records, want the other page's 2", name, out)
 		}
 		if err := tr.WriteText(&bytes.Buffer{}, Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := New(make([]byte, 10), nil, nil); err == nil {
+	if _, err := New(make([]byte, 10), 0, nil, nil); err == nil {
 		t.Error("a header of 10 bytes was taken")
+	}
+	if _, err := New(make([]byte, HeaderSize), 0, nil, nil); err == nil || !strings.Contains(err.Error(), "0 bytes") {
+		t.Errorf("pages of no size: %v", err)
 	}
 }
 
 func TestTablesFromMetadata(t *testing.T) {
 	var meta []byte
 	var want []Table
-	for i := range 3000 { // more than a block
+	for i := range 3000 { // more than a page
 		tab := Table{Base: uint32(2*i + 1), N: 2, Kept: uint32(i), Path: fmt.Sprint("p", i), Names: "\tf.go\nA 1\n(*T[...]).B 22\n"}
 		want = append(want, tab)
 		meta = AppendTable(meta, tab)
 	}
-	var blocks [][]byte
+	var pages [][]byte
 	for len(meta) > 0 {
-		b := make([]byte, BlockSize)
+		b := make([]byte, MinPage)
 		le.PutUint32(b, MetaMagic)
 		n := copy(b[8:], meta)
 		le.PutUint32(b[4:], uint32(n))
 		meta = meta[n:]
-		blocks = append(blocks, b)
+		pages = append(pages, b)
 	}
-	if len(blocks) < 2 {
-		t.Fatal("one block: the test shows nothing")
+	if len(pages) < 2 {
+		t.Fatal("one page: the test shows nothing")
 	}
-	tr, err := New(make([]byte, HeaderSize), blocks, nil)
+	n, load := loader(pages)
+	tr, err := New(newBuilder(TracerGraph).header, n, load, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

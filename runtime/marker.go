@@ -1,0 +1,65 @@
+package ftrace
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+// Marker writes a note of the program's own into the trace, in its place among the calls (trace_marker, trace_printk). The arguments are
+// those of fmt.Sprintf. A text of more than 1024 bytes becomes several notes.
+//
+// It may be called from anywhere, also while no tracer is on, when it does nothing and formats nothing. It allocates as fmt does.
+func Marker(format string, args ...any) {
+	if rt == nil || !tracing.Load() || header == nil || stopped.Load() != 0 {
+		return
+	}
+	text := fmt.Sprintf(format, args...)
+	slot, proc := rt.Begin()
+	if slot == nil {
+		return
+	}
+	g, p := newStates(slot, proc)
+	for {
+		part := text[:min(len(text), tracefile.MaxMarker)]
+		p.mark(g, part)
+		if text = text[len(part):]; text == "" {
+			break
+		}
+	}
+	rt.Done()
+}
+
+// mark writes a marker.
+func (p *processor) mark(g *goroutine, text string) {
+	now := rt.Clock()
+	w0, w1 := now<<8|tracefile.KindMarker, uint64(len(text))|uint64(g.depth)<<32
+	size, extra := tracefile.Size(w0, w1)
+	if !p.reserve(g, now, size) {
+		return
+	}
+	r := p.slot()
+	*(*[2]uint64)(r) = [2]uint64{w0, w1}
+	b := unsafe.Slice((*byte)(unsafe.Add(r, tracefile.RecordSize)), extra*tracefile.RecordSize)
+	clear(b[copy(b, text):])
+	g.seq++
+	p.commit(size, extra)
+}
+
+// SetGoroutineName gives the calling goroutine a name, which traces show in place of its function's: its first 15 bytes, as in the kernel
+// (PR_SET_NAME). An empty name takes it away.
+func SetGoroutineName(name string) {
+	if rt == nil {
+		return
+	}
+	slot, proc := rt.Begin()
+	if slot == nil {
+		return
+	}
+	g, _ := newStates(slot, proc)
+	g.name = [len(g.name)]byte{}
+	copy(g.name[:tracefile.MaxName], name)
+	g.turn = 0 // say it
+	rt.Done()
+}

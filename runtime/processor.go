@@ -1,0 +1,132 @@
+package ftrace
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+// processor is the library's state of a P, behind the word that the patched runtime keeps for it in p. Hooks are pinned to their P, so a P's
+// records go into a page that nobody else writes, as a CPU's do in the kernel (struct ring_buffer_per_cpu): a goroutine that is parked holds
+// nothing. It lies outside the Go heap, and lives for ever, as a P does.
+type processor struct {
+	turn  uint64         // that of the goroutine whose records come now; no goroutine has another P's
+	page  unsafe.Pointer // where records go; nil before the first
+	count uint32         // what it holds, see tracefile.Slots
+	room  uint32         // pairs of words that it has room for
+	id    int32
+	lost  uint32 // records dropped since the last page
+	next  *processor
+}
+
+// Ps lie so far apart that two of them share no cache line, nor a pair of lines that are fetched together.
+const processorSize = 128
+
+// turnShift leaves room for the number of the P in a turn, so that no two are the same.
+const turnShift = 20
+
+var _ [processorSize - unsafe.Sizeof(processor{})]byte
+
+// processors links all of them. Guarded by the runtime lock.
+var processors *processor
+
+// newStates gives the calling goroutine and its P the states that they lack.
+func newStates(slot, proc *unsafe.Pointer) (*goroutine, *processor) {
+	p := (*processor)(*proc)
+	if p == nil {
+		id := rt.Proc()
+		rt.Lock()
+		p = (*processor)(rt.Alloc(processorSize))
+		p.id = id
+		p.turn = uint64(id) & (1<<turnShift - 1)
+		p.next = processors
+		processors = p
+		buffer.procs++
+		rt.Unlock()
+		*proc = unsafe.Pointer(p)
+	}
+	g := (*goroutine)(*slot)
+	if g == nil {
+		g = newGoroutine(slot)
+	}
+	return g, p
+}
+
+// ready makes sure that a record of the goroutine can follow: another page when this one is full, and a note of whose records come now.
+// Without a page the record is dropped.
+func (p *processor) ready(g *goroutine, now uint64) bool { return p.reserve(g, now, 1) }
+
+// reserve is ready for a record of so many pairs of words. A page has room for the longest.
+func (p *processor) reserve(g *goroutine, now uint64, size uint32) bool {
+	if g.turn == p.turn && uint32(uint16(p.count))+size <= p.room {
+		return true
+	}
+	kind, note := uint64(tracefile.KindSwitch), uint32(2)
+	if g.name[0] != 0 {
+		kind, note = tracefile.KindNamed, 3
+	}
+	if p.page == nil || uint32(uint16(p.count))+note+size > p.room {
+		if !p.nextPage(now) {
+			g.seq++
+			return false
+		}
+	}
+	r := (*[6]uint64)(p.slot())
+	r[0], r[1] = now<<8|kind, g.id
+	r[2], r[3] = uint64(g.start)|uint64(g.seq)<<32, g.parent
+	if kind == tracefile.KindNamed {
+		*(*[len(g.name)]byte)(unsafe.Pointer(&r[4])) = g.name
+	}
+	p.commit(note, note)
+	p.turn += 1 << turnShift
+	g.turn = p.turn
+	return true
+}
+
+// full reports whether the page has no room.
+func (p *processor) full() bool { return uint32(uint16(p.count)) == p.room }
+
+// slot returns where the next record goes.
+func (p *processor) slot() unsafe.Pointer {
+	return unsafe.Add(p.page, tracefile.PageHeaderSize+uintptr(uint16(p.count))*tracefile.RecordSize)
+}
+
+// commit adds what was written behind the last record, of which so many pairs of words do not count.
+func (p *processor) commit(size, extra uint32) {
+	p.count += size + extra*tracefile.Extra
+	storeCommit((*uint32)(unsafe.Add(p.page, tracefile.PCommit)), p.count)
+}
+
+// nextPage gives the P another page.
+func (p *processor) nextPage(now uint64) bool {
+	rt.Lock()
+	if p.page != nil {
+		buffer.retire(p.page)
+		p.page, p.count, p.room = nil, 0, 0
+	}
+	c := buffer.get()
+	if c == nil {
+		rt.Unlock()
+		p.lost++
+		atomic.AddUint64((*uint64)(unsafe.Add(header, tracefile.HDropped)), 1)
+		return false
+	}
+	u32 := func(off uintptr) *uint32 { return (*uint32)(unsafe.Add(c, off)) }
+	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(c, off)) }
+	// Readers look at magic, commit and the assignment's number before and after they copy.
+	atomic.StoreUint32(u32(tracefile.PMagic), 0)
+	atomic.StoreUint32(u32(tracefile.PCommit), 0)
+	buffer.gen++
+	atomic.StoreUint64(u64(tracefile.PGen), buffer.gen)
+	*u64(tracefile.PCounter) = now
+	*u64(tracefile.PMono) = uint64(rt.Nanotime())
+	*u32(tracefile.PProc) = uint32(p.id)
+	*u32(tracefile.PLost) = p.lost
+	*u32(tracefile.PRead) = 0
+	atomic.StoreUint32(u32(tracefile.PMagic), tracefile.PageMagic)
+	rt.Unlock()
+	p.page, p.count, p.room = c, 0, (buffer.pageSize-tracefile.PageHeaderSize)/tracefile.RecordSize
+	p.lost = 0
+	return true
+}

@@ -1,0 +1,60 @@
+package ftrace
+
+import (
+	"unsafe"
+
+	"github.com/ftgo/ftgo/internal/hook"
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+// What the functions of enter.go do when something has to be made first: a state, room in a page or on a return stack.
+
+// functionSlow is functionEnter in full.
+func functionSlow(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
+	if stopped.Load() != 0 {
+		return 0
+	}
+	g, p := newStates(slot, proc)
+	if !p.ready(g, now) {
+		return 0
+	}
+	off := parent - rt.Text
+	if off > 1<<32-1 {
+		off = 0
+	}
+	p.put(g, now<<8|tracefile.KindFunction, uint64(site.ID)|uint64(off)<<32)
+	return 0
+}
+
+// graphSlow is graphEnter in full. A call whose record finds no room is pushed all the same, so that its return may.
+func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr {
+	if stopped.Load() != 0 {
+		return 0
+	}
+	g, p := newStates(slot, proc)
+	if !g.roomFor(g.depth) || g.depth >= graphLimit.Load() {
+		return 0
+	}
+	if p.ready(g, now) {
+		p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.depth)<<32)
+	}
+	return g.push(site, now)
+}
+
+// graphExitSlow is graphExit in full.
+func graphExitSlow(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
+	g := (*goroutine)(*slot)
+	if g == nil || g.depth == 0 || g.frame(g.depth-1).token != token {
+		exitBelow(token, slot, proc, now)
+		return
+	}
+	g.depth--
+	f := g.frame(g.depth)
+	if f.gen != generation.Load() || stopped.Load() != 0 {
+		return
+	}
+	_, p := newStates(slot, proc)
+	if p.ready(g, now) {
+		p.put(g, now<<8|tracefile.KindReturn, uint64(f.function().ID)|uint64(g.depth)<<32|uint64(min(g.overrun-f.over, 1<<16-1))<<48)
+	}
+}
