@@ -33,6 +33,8 @@ func init() {
 	r.Calls = &ftgo_hooks
 	r.Getenv = gogetenv
 	r.Alloc = func(size uintptr) unsafe.Pointer { return persistentalloc(size, 64, &memstats.other_sys) }
+	r.Map = func(size uintptr) unsafe.Pointer { return sysAlloc(size, &memstats.other_sys, "ftgo") }
+	r.Unmap = func(p unsafe.Pointer, size uintptr) { sysFree(p, size, &memstats.other_sys) }
 	r.Lock = func() { lock(&ftgo_lock_) }
 	r.Unlock = func() { unlock(&ftgo_lock_) }
 	r.Mask = func(mask *uint8, v uint8) { atomic.Store8(mask, v) }

@@ -1,6 +1,8 @@
 package ftrace
 
 import (
+	"fmt"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -10,84 +12,120 @@ import (
 // header is the trace's header, see package tracefile.
 var header unsafe.Pointer
 
-// buffer is where pages come from: a bounded number. Pages that are full wait in the order in which they were retired; when there is no other
-// the oldest is overwritten. Guarded by the runtime lock.
+// buffer is where pages come from: a bounded number of them, whatever the number of goroutines. Pages that are full wait in the order in
+// which they were retired; when there is no other the oldest is overwritten. Guarded by the runtime lock.
 var buffer pagePool
+
+// readers is held by whoever looks at pages from outside, and by what takes pages away from under them.
+var readers sync.RWMutex
 
 type pagePool struct {
 	pageSize uint32         // bytes
 	limit    int            // pages for records at the most
 	used     int            // pages for records
 	procs    int            // Ps that write
-	n        int            // pages, those of metadata included
+	n        int            // pages, those of metadata and spare ones included
 	max      int            // pages that the list has room for
 	pages    unsafe.Pointer // [max]unsafe.Pointer
 	gen      uint64         // assignments so far
+	keep     bool           // nooverwrite: when all pages are full, new records are dropped
 
+	stuck          atomic.Bool // so it is
 	free           unsafe.Pointer
+	spare          unsafe.Pointer // beyond the limit
 	oldest, newest unsafe.Pointer // retired
-	retired        int
 
 	meta     unsafe.Pointer // page of metadata that is being filled
 	metaUsed uint32
+	read     uint64 // records that were consumed
 }
 
 const (
+	minPages  = 2    // how many pages there are for each P at the least, as in the kernel
 	metaPages = 1024 // how many pages there may be for names, on top of the limit
-	maxProcs  = 1024 // and for Ps beyond the limit, each of which holds a page
+	maxProcs  = 1024 // how many Ps may have pages of their own beyond the limit
 )
-
-// minPages is how many pages there are for each P at the least, as in the kernel.
-const minPages = 2
 
 func link(c unsafe.Pointer) *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Add(c, tracefile.PLink)) }
 
-// get returns a page for records; nil if every page belongs to a P.
+// cap is how many pages there may be for records.
+func (b *pagePool) cap() int { return max(b.limit, minPages*b.procs) }
+
+// get returns a page for records; nil if there is none.
 func (b *pagePool) get() unsafe.Pointer {
+	for b.used > b.cap() && b.shed() {
+	}
 	if c := b.free; c != nil {
 		b.free = *link(c)
 		return c
 	}
-	if b.used < max(b.limit, minPages*b.procs) {
+	if b.used < b.cap() {
 		if c := b.page(); c != nil {
 			b.used++
 			return c
 		}
 		b.limit = b.used // no more
 	}
-	c := b.oldest
-	if c == nil {
+	if b.keep || b.oldest == nil {
+		b.stuck.Store(b.keep)
 		return nil
 	}
-	b.oldest = *link(c)
-	if b.oldest == nil {
-		b.newest = nil
-	}
-	b.retired--
-	*(*uint64)(unsafe.Add(header, tracefile.HOverwritten)) += records(c)
+	c := b.unretire()
+	n := records(c)
+	*(*uint64)(unsafe.Add(header, tracefile.HOverwritten)) += n
+	ownerOf(c).overwritten += n
 	return c
 }
 
-// page returns another page of zeros, nil if there is none.
+// shed puts a page beyond the limit aside, the oldest if none is free.
+func (b *pagePool) shed() bool {
+	c := b.free
+	switch {
+	case c != nil:
+		b.free = *link(c)
+	case b.oldest != nil:
+		c = b.unretire()
+		n := records(c)
+		*(*uint64)(unsafe.Add(header, tracefile.HOverwritten)) += n
+		ownerOf(c).overwritten += n
+	default:
+		return false
+	}
+	atomic.StoreUint32((*uint32)(c), 0)
+	*link(c) = b.spare
+	b.spare = c
+	b.used--
+	return true
+}
+
+// page returns another page, nil if there is none.
 func (b *pagePool) page() unsafe.Pointer {
+	if c := b.spare; c != nil {
+		b.spare = *link(c)
+		return c
+	}
 	if b.n >= b.max {
 		return nil
 	}
 	p := filePage(b.n)
 	if p == nil && !mapped() {
-		p = rt.Alloc(uintptr(b.pageSize))
+		if b.pageSize == tracefile.MaxPage {
+			p = rt.Map(tracefile.MaxPage)
+		} else {
+			p = rt.Alloc(uintptr(b.pageSize))
+		}
 	}
 	if p == nil {
 		return nil
 	}
-	*(*unsafe.Pointer)(unsafe.Add(b.pages, uintptr(b.n)*unsafe.Sizeof(p))) = p
+	*b.at(b.n) = p
 	b.n++
 	atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HPages)), uint32(b.n))
 	return p
 }
 
-func (b *pagePool) at(i int) unsafe.Pointer {
-	return *(*unsafe.Pointer)(unsafe.Add(b.pages, uintptr(i)*unsafe.Sizeof(b.pages)))
+func (b *pagePool) at(i int) *unsafe.Pointer {
+	return (*unsafe.Pointer)(unsafe.Add(b.pages, uintptr(i)*unsafe.Sizeof(b.pages)))
 }
 
 // retire puts a page that nobody will write to any more at the end of the list.
@@ -99,7 +137,23 @@ func (b *pagePool) retire(c unsafe.Pointer) {
 		b.oldest = c
 	}
 	b.newest = c
-	b.retired++
+}
+
+// unretire takes the oldest page from the list.
+func (b *pagePool) unretire() unsafe.Pointer {
+	c := b.oldest
+	if b.oldest = *link(c); b.oldest == nil {
+		b.newest = nil
+	}
+	return c
+}
+
+// drop frees a page that nobody writes to.
+func (b *pagePool) drop(c unsafe.Pointer) {
+	atomic.StoreUint32((*uint32)(c), 0)
+	*link(c) = b.free
+	b.free = c
+	b.stuck.Store(false)
 }
 
 // records counts the records of a page that were not read yet.
@@ -109,59 +163,132 @@ func records(c unsafe.Pointer) uint64 {
 	return uint64(n - read)
 }
 
+func ownerOf(c unsafe.Pointer) *processor {
+	return *(**processor)(unsafe.Add(c, tracefile.POwner))
+}
+
 // start makes the header and the list of pages. Called once, before the first tracer is switched on.
 func (b *pagePool) start(kilobytes int) {
 	b.pageSize = tracefile.MaxPage
 	for b.pageSize > tracefile.MinPage && kilobytes*1024/int(b.pageSize) < 64 {
 		b.pageSize /= 2
 	}
-	b.limit = max(minPages, kilobytes*1024/int(b.pageSize))
-	b.max = b.limit + metaPages + minPages*maxProcs
-	header = fileHeader(b.max)
+	b.limit = b.pagesOf(kilobytes)
+	n := b.limit + metaPages + minPages*maxProcs
+	header = fileHeader(n)
 	if header == nil {
 		header = rt.Alloc(tracefile.HeaderSize)
 	}
-	b.pages = rt.Alloc(uintptr(b.max) * unsafe.Sizeof(b.pages))
+	b.makeList(n)
 	copy(unsafe.Slice((*byte)(header), len(tracefile.Magic)), tracefile.Magic)
 	u32 := func(off uintptr) *uint32 { return (*uint32)(unsafe.Add(header, off)) }
 	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(header, off)) }
-	*u64(tracefile.HCounter) = rt.Clock()
-	*u64(tracefile.HMono) = uint64(rt.Nanotime())
+	startClock()
 	*u64(tracefile.HText) = uint64(rt.Text)
-	if rt.Mono == 0 {
-		*u32(tracefile.HCounterKind) = tracefile.CounterTicks
-	}
 	*u32(tracefile.HPageSize) = b.pageSize
 	*u32(tracefile.HMaxStack) = uint32(maxStack.Load())
 }
 
-// reset empties the buffer: what is in it now counts as read, and is not read again.
+func (b *pagePool) pagesOf(kilobytes int) int { return max(minPages, kilobytes*1024/int(b.pageSize)) }
+
+// makeList makes a list of pages with room for n.
+func (b *pagePool) makeList(n int) {
+	list := rt.Alloc(uintptr(n) * unsafe.Sizeof(b.pages))
+	rt.Lock()
+	if b.pages != nil {
+		copy(unsafe.Slice((*unsafe.Pointer)(list), n), unsafe.Slice((*unsafe.Pointer)(b.pages), b.n))
+	}
+	b.pages, b.max = list, n
+	rt.Unlock()
+}
+
+// SetBufferSize sets how much memory records may take, in kilobytes, for all Ps together (buffer_total_size_kb). It may be called at any time,
+// also while tracing goes on: a larger buffer grows as it is filled, a smaller one gives memory back and loses its oldest records, which count as
+// overwritten. Each P has two pages at the least, of 4 to 64 KiB.
+//
+// A trace that is recorded into a file does not grow beyond the size that it began with.
+func SetBufferSize(kilobytes int) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	if kilobytes < 1 || kilobytes > 1<<30 {
+		return fmt.Errorf("the size of the buffer is 1 to 1073741824 kB, not %d", kilobytes)
+	}
+	ctl.Lock()
+	defer ctl.Unlock()
+	if header == nil {
+		env.buffer = kilobytes
+		return nil
+	}
+	readers.Lock()
+	defer readers.Unlock()
+	b := &buffer
+	n := b.pagesOf(kilobytes)
+	if want := n + metaPages + minPages*maxProcs; want > b.max && !mapped() {
+		b.makeList(want)
+	}
+	rt.Lock()
+	b.limit = n
+	for b.used > b.cap() && b.shed() {
+	}
+	b.stuck.Store(false)
+	gone := unsafe.Pointer(nil)
+	if !mapped() && b.pageSize == tracefile.MaxPage {
+		gone, b.spare = b.spare, nil
+	}
+	for c := gone; c != nil; c = *link(c) {
+		*(*unsafe.Pointer)(unsafe.Add(c, tracefile.POwner)) = c // marks it
+	}
+	kept := 0
+	for i := range b.n {
+		c := *b.at(i)
+		if gone != nil && *(*unsafe.Pointer)(unsafe.Add(c, tracefile.POwner)) == c {
+			continue
+		}
+		*b.at(kept) = c
+		kept++
+	}
+	b.n = kept
+	rt.Unlock()
+	for gone != nil {
+		c := gone
+		gone = *link(c)
+		rt.Unmap(c, tracefile.MaxPage)
+	}
+	return nil
+}
+
+// BufferSize returns the size of the buffer, in kilobytes.
+func BufferSize() int {
+	ctl.Lock()
+	defer ctl.Unlock()
+	if header == nil {
+		return env.buffer
+	}
+	rt.Lock()
+	defer rt.Unlock()
+	return buffer.cap() * int(buffer.pageSize) / 1024
+}
+
+// reset empties the buffer: what is in it now counts neither as read nor as overwritten, and does not come any more.
 func (b *pagePool) reset() {
 	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(header, off)) }
 	rt.Lock()
 	for b.oldest != nil {
-		c := b.oldest
-		b.oldest = *link(c)
-		b.retired--
-		b.drop(c)
+		b.drop(b.unretire())
 	}
-	b.newest = nil
 	for p := processors; p != nil; p = p.next {
 		if c := p.page; c != nil { // what the P adds meanwhile is left
 			*(*uint32)(unsafe.Add(c, tracefile.PRead)) = atomic.LoadUint32((*uint32)(unsafe.Add(c, tracefile.PCommit)))
 		}
+		p.overwritten, p.read = 0, 0
+		atomic.StoreUint64(&p.dropped, 0)
 	}
 	*u64(tracefile.HOverwritten) = 0
 	atomic.StoreUint64(u64(tracefile.HDropped), 0)
 	atomic.StoreUint64(u64(tracefile.HOverrun), 0)
+	b.stuck.Store(false)
 	rt.Unlock()
-}
-
-// drop frees a page that nobody writes to.
-func (b *pagePool) drop(c unsafe.Pointer) {
-	atomic.StoreUint32((*uint32)(unsafe.Add(c, tracefile.PMagic)), 0)
-	*link(c) = b.free
-	b.free = c
 }
 
 // addMeta appends to the metadata. It does nothing unless the trace is a file: in memory the tables themselves are at hand.

@@ -52,9 +52,16 @@ func readEnvironment() {
 	}
 	if val := rt.Getenv("FTGO_OPTIONS"); val != "" {
 		for _, o := range strings.Split(val, ",") {
-			if err := textOptions.Set(o); err != nil {
+			if err := SetOption(o); err != nil {
 				env.failed = "FTGO_OPTIONS: " + err.Error()
 			}
+		}
+	}
+	if val := rt.Getenv("FTGO_CLOCK"); val != "" {
+		if mono, err := clockNamed(val); err != nil {
+			env.failed = "FTGO_CLOCK: " + err.Error()
+		} else {
+			rt.Mono = mono
 		}
 	}
 	env.tracer = rt.Getenv("FTGO_TRACER")

@@ -18,6 +18,8 @@ type processor struct {
 	id    int32
 	lost  uint32 // records dropped since the last page
 	next  *processor
+
+	overwritten, read, dropped uint64 // records, since the buffer was last emptied
 }
 
 // Ps lie so far apart that two of them share no cache line, nor a pair of lines that are fetched together.
@@ -100,6 +102,10 @@ func (p *processor) commit(size, extra uint32) {
 
 // nextPage gives the P another page.
 func (p *processor) nextPage(now uint64) bool {
+	if buffer.stuck.Load() {
+		p.drop()
+		return false
+	}
 	rt.Lock()
 	if p.page != nil {
 		buffer.retire(p.page)
@@ -108,8 +114,7 @@ func (p *processor) nextPage(now uint64) bool {
 	c := buffer.get()
 	if c == nil {
 		rt.Unlock()
-		p.lost++
-		atomic.AddUint64((*uint64)(unsafe.Add(header, tracefile.HDropped)), 1)
+		p.drop()
 		return false
 	}
 	u32 := func(off uintptr) *uint32 { return (*uint32)(unsafe.Add(c, off)) }
@@ -124,9 +129,17 @@ func (p *processor) nextPage(now uint64) bool {
 	*u32(tracefile.PProc) = uint32(p.id)
 	*u32(tracefile.PLost) = p.lost
 	*u32(tracefile.PRead) = 0
+	*(**processor)(unsafe.Add(c, tracefile.POwner)) = p
 	atomic.StoreUint32(u32(tracefile.PMagic), tracefile.PageMagic)
 	rt.Unlock()
 	p.page, p.count, p.room = c, 0, (buffer.pageSize-tracefile.PageHeaderSize)/tracefile.RecordSize
 	p.lost = 0
 	return true
+}
+
+// drop counts a record that finds no room.
+func (p *processor) drop() {
+	p.lost++
+	atomic.AddUint64(&p.dropped, 1)
+	atomic.AddUint64((*uint64)(unsafe.Add(header, tracefile.HDropped)), 1)
 }

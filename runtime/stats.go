@@ -1,22 +1,36 @@
 package ftrace
 
 import (
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// Stats counts what the library did since the buffer was last emptied, or since the program began where that is said.
+// Stats counts what the library did since the buffer was last emptied, or since the program began where that is said. Every record that was
+// made is counted once: in Entries, Overwritten, Dropped or Read.
 type Stats struct {
 	Entries     uint64 // records in the buffer
 	Overwritten uint64 // records that newer ones took the place of
 	Dropped     uint64 // records that found no room
+	Read        uint64 // records that were consumed
 	Overruns    uint64 // calls that lay below the maximum depth of a return stack
 	Goroutines  int    // goroutines that made a traced call and have not ended
 	Ended       uint64 // goroutines that made a traced call and have ended, since the program began
 	Unbalanced  uint64 // of these, how many ended with calls on their return stack: always 0 unless ftgo is broken
 	Mismatches  uint64 // returns that did not match their entry, since the program began: always 0 unless ftgo is broken
+}
+
+// CPUStats are the counts of one P (per_cpu/cpuN/stats).
+type CPUStats struct {
+	CPU         int
+	Entries     uint64 // records in the buffer
+	Overwritten uint64 // records that newer ones took the place of (overrun)
+	Bytes       uint64 // that the entries take, with the notes between them
+	Oldest, Now int64  // monotonic time of the oldest entry, 0 if there is none, and of this moment, ns
+	Dropped     uint64 // records that found no room (dropped events)
+	Read        uint64 // records that were consumed (read events)
 }
 
 var mismatches atomic.Uint64
@@ -26,24 +40,68 @@ func ReadStats() (s Stats) {
 	if rt == nil {
 		return s
 	}
-	ctl.Lock()
-	startBuffer()
-	ctl.Unlock()
+	for _, c := range ReadCPUStats() {
+		s.Entries += c.Entries
+		s.Overwritten += c.Overwritten
+		s.Dropped += c.Dropped
+		s.Read += c.Read
+	}
 	rt.Lock()
 	drainDead()
 	s.Goroutines, s.Ended, s.Unbalanced = goroutines.live, goroutines.ended, goroutines.broken
-	for i := range buffer.n {
-		if c := buffer.at(i); atomic.LoadUint32((*uint32)(c)) == tracefile.PageMagic {
-			s.Entries += records(c)
-		}
-	}
-	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(header, off)) }
-	s.Overwritten = *u64(tracefile.HOverwritten)
 	rt.Unlock()
-	s.Dropped = atomic.LoadUint64(u64(tracefile.HDropped))
 	s.Overruns = Overruns()
 	s.Mismatches = mismatches.Load()
 	return s
+}
+
+// ReadCPUStats returns the counts of every P on which a record was made, in their order. Sums of them are exact when nothing is being traced;
+// otherwise they are of almost one moment.
+func ReadCPUStats() (list []CPUStats) {
+	if rt == nil {
+		return nil
+	}
+	ctl.Lock()
+	startBuffer()
+	ctl.Unlock()
+	readers.RLock()
+	defer readers.RUnlock()
+	rt.Lock()
+	n := buffer.procs
+	rt.Unlock()
+	list = make([]CPUStats, 0, n+8)
+	now := rt.Nanotime()
+	rt.Lock()
+	defer rt.Unlock()
+	for p := processors; p != nil && len(list) < cap(list); p = p.next {
+		list = append(list, CPUStats{CPU: int(p.id), Overwritten: p.overwritten, Dropped: atomic.LoadUint64(&p.dropped), Read: p.read, Now: now})
+	}
+	slices.SortFunc(list, func(a, b CPUStats) int { return a.CPU - b.CPU })
+	for i := range buffer.n {
+		c := *buffer.at(i)
+		if atomic.LoadUint32((*uint32)(c)) != tracefile.PageMagic {
+			continue
+		}
+		k := slices.IndexFunc(list, func(s CPUStats) bool { return int32(s.CPU) == ownerOf(c).id })
+		if entries := records(c); k >= 0 && entries > 0 {
+			slots, _ := tracefile.Slots(atomic.LoadUint32((*uint32)(unsafe.Add(c, tracefile.PCommit))))
+			read, _ := tracefile.Slots(*(*uint32)(unsafe.Add(c, tracefile.PRead)))
+			s := &list[k]
+			s.Entries += entries
+			s.Bytes += uint64(slots-read) * tracefile.RecordSize
+			if t := nanoseconds(oldest(c, read)); s.Oldest == 0 || t < s.Oldest {
+				s.Oldest = t
+			}
+		}
+	}
+	return list
+}
+
+// oldest returns the clock of the n'th record of a page.
+func oldest(c unsafe.Pointer, n int) uint64 {
+	base := *(*uint64)(unsafe.Add(c, tracefile.PCounter))
+	w := *(*uint64)(unsafe.Add(c, tracefile.PageHeaderSize+uintptr(n)*tracefile.RecordSize))
+	return tracefile.Clock(w, base)
 }
 
 // Depth returns the number of calls on the calling goroutine's return stack.

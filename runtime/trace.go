@@ -17,9 +17,21 @@ var (
 	textMu      sync.Mutex
 )
 
-// SetOption sets an option of WriteTrace by the kernel's name, with "no" in front of it to switch it off (trace_options):
-// funcgraph-abstime, -cpu, -duration, -overhead, -overrun, -proc, -tail, and print-parent.
+// SetOption sets an option by the kernel's name, with "no" in front of it to switch it off (trace_options). For what WriteTrace and pipes write:
+// funcgraph-abstime, -cpu, -duration, -overhead, -overrun, -proc, -tail, and print-parent. For the buffer: overwrite, which is on, says that new
+// records take the place of the oldest when it is full; with nooverwrite recording stops then, and what finds no room is counted as dropped.
 func SetOption(name string) error {
+	switch name {
+	case "overwrite", "nooverwrite":
+		if rt == nil {
+			return ErrNotInstrumented
+		}
+		rt.Lock()
+		buffer.keep = name == "nooverwrite"
+		buffer.stuck.Store(false) // it will find out
+		rt.Unlock()
+		return nil
+	}
 	textMu.Lock()
 	defer textMu.Unlock()
 	return textOptions.Set(name)
@@ -62,17 +74,29 @@ func Reset() error {
 
 // snapshot copies the trace. A page that is overwritten while it is copied is left out.
 func snapshot() (head []byte, pages [][]byte, tabs []tracefile.Table) {
-	// The rate of the counter is known to as many digits as the trace is long; the clock readings are 50 ns apart at worst.
-	for since := *(*uint64)(unsafe.Add(header, tracefile.HMono)); uint64(rt.Nanotime())-since < 2e6; {
-	}
+	awaitClock()
+	readers.RLock()
+	defer readers.RUnlock()
 	rt.Lock()
 	n, size := buffer.n, int(buffer.pageSize)
 	rt.Unlock()
 	for i := range n {
 		dst := make([]byte, size)
-		copyPage(dst, unsafe.Slice((*byte)(buffer.at(i)), size))
+		copyPage(dst, unsafe.Slice((*byte)(*buffer.at(i)), size))
 		pages = append(pages, dst)
 	}
+	head, tabs = headAndTables()
+	return head, pages, tabs
+}
+
+// awaitClock waits until the rate of the clock is known: to as many digits as the trace is long, since readings are 50 ns apart at worst.
+func awaitClock() {
+	for since := *(*uint64)(unsafe.Add(header, tracefile.HMono)); uint64(rt.Nanotime())-since < 2e6; {
+	}
+}
+
+// headAndTables copies the header, with a pair of readings of the clock, and describes the functions.
+func headAndTables() (head []byte, tabs []tracefile.Table) {
 	head = make([]byte, tracefile.HeaderSize)
 	rt.Lock()
 	copy(head, unsafe.Slice((*byte)(header), tracefile.HeaderSize))
@@ -85,7 +109,7 @@ func snapshot() (head []byte, pages [][]byte, tabs []tracefile.Table) {
 	if tabs == nil {
 		tabs = []tracefile.Table{}
 	}
-	return head, pages, tabs
+	return head, tabs
 }
 
 func copyPage(dst, src []byte) {

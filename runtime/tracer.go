@@ -265,13 +265,7 @@ func noTracer(name string) error {
 }
 
 func setTracer(t *tracer) {
-	if current != &nop {
-		// Entries and returns that are under way are pinned to their P, so when every P has passed a safe point they have ended (the kernel's
-		// synchronize_rcu), and what is done from here on they do not see.
-		setPointers(enterStub, exitStub)
-		rt.Barrier()
-		generation.Add(1)
-	}
+	quiesce()
 	current = t
 	if t == &nop {
 		tracing.Store(false)
@@ -294,6 +288,17 @@ func setTracer(t *tracer) {
 	if !tracing.Swap(true) {
 		eachTable(filters.apply)
 	}
+}
+
+// quiesce sets the pointers to the stubs, and returns when nothing is under way in the current tracer's functions: they are pinned to their P, so
+// when every P has passed a safe point they have ended (the kernel's synchronize_rcu). A callback of the program's own may still run.
+func quiesce() {
+	if current == &nop {
+		return
+	}
+	setPointers(enterStub, exitStub)
+	rt.Barrier()
+	generation.Add(1)
 }
 
 // startBuffer makes the buffer on first use.

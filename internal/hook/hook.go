@@ -69,7 +69,9 @@ type Runtime struct {
 
 	Getenv   func(key string) string           // works before package os and syscall are initialized
 	Alloc    func(size uintptr) unsafe.Pointer // zeroed memory outside the Go heap, never given back
-	Lock     func()                            // a runtime lock: the holder is not preempted, and must not block
+	Map      func(size uintptr) unsafe.Pointer // the same, a multiple of 64 KiB, to be given back by Unmap
+	Unmap    func(p unsafe.Pointer, size uintptr)
+	Lock     func() // a runtime lock: the holder is not preempted, and must not block
 	Unlock   func()
 	Mask     func(mask *uint8, v uint8)                  // the only writer of masks, where the race detector does not look
 	Dead     func() unsafe.Pointer                       // takes the list of the words of goroutines that have ended, linked through their first word

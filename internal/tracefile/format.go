@@ -77,6 +77,7 @@ const (
 	PProc    = 32 // u32 P
 	PLost    = 36 // u32 records that were dropped on the P before this page
 	PRead    = 40 // u32 what was read, and is not to be read again, see Slots
+	POwner   = 48 // u64 the program's own
 	PLink    = 56 // u64 the program's own
 )
 

@@ -25,13 +25,23 @@ type graphWriter struct {
 }
 
 func (t *Trace) writeGraph(b *bufio.Writer, o Options) {
-	g := &graphWriter{t: t, b: b, o: o, width: len(strconv.Itoa(max(0, t.procs-1))),
-		last: map[int32]*goroutine{}, open: map[*goroutine][]Event{}, skip: map[*goroutine]bool{}}
+	g := newGraphWriter()
+	g.t, g.b, g.o = t, b, o
 	fmt.Fprintf(b, "# tracer: function_graph\n#\n")
 	t.writeCounts(b)
 	b.WriteString("#\n")
 	g.header()
-	for e := range t.Events() {
+	g.events()
+}
+
+func newGraphWriter() *graphWriter {
+	return &graphWriter{last: map[int32]*goroutine{}, open: map[*goroutine][]Event{}, skip: map[*goroutine]bool{}}
+}
+
+// events writes what happened.
+func (g *graphWriter) events() {
+	g.width = len(strconv.Itoa(max(0, g.t.procs-1)))
+	for e := range g.t.Events() {
 		g.queue = append(g.queue, *e)
 		if len(g.queue) == 2*window {
 			g.drain(window)

@@ -84,8 +84,7 @@ func (c *cursor) advance() bool {
 		if c.skip >= 0 {
 			continue
 		}
-		counter := c.base + uint64(int64((w0>>8-c.base)<<8)>>8)
-		c.ev = Event{Time: c.t.nanoseconds(counter), Kind: kind, Proc: c.s.proc, Func: uint32(w1), g: c.g}
+		c.ev = Event{Time: c.t.nanoseconds(Clock(w0, c.base)), Kind: kind, Proc: c.s.proc, Func: uint32(w1), g: c.g}
 		c.evN = n
 		upper := uint32(w1 >> 32)
 		switch kind {
@@ -106,6 +105,9 @@ func (c *cursor) advance() bool {
 		return true
 	}
 }
+
+// Clock returns the clock of a record that begins with w, which holds 56 bits of it, near a reading.
+func Clock(w, near uint64) uint64 { return near + uint64(int64((w>>8-near)<<8)>>8) }
 
 // goroutine returns the goroutine of a number.
 func (t *Trace) goroutine(id uint64, start uint32, parent uint64) *goroutine {
@@ -139,7 +141,9 @@ func (h *cursors) Pop() any {
 // Events returns the records of all Ps in order of time.
 func (t *Trace) Events() func(yield func(*Event) bool) {
 	return func(yield func(*Event) bool) {
-		t.goroutines = map[uint64]*goroutine{}
+		if t.goroutines = t.carried; t.goroutines == nil {
+			t.goroutines = map[uint64]*goroutine{}
+		}
 		var h cursors
 		for _, s := range t.streams {
 			c := &cursor{t: t, s: s, buf: make([]byte, t.pageSize)}

@@ -24,7 +24,8 @@ type Trace struct {
 	file       *os.File
 	streams    []*stream // by P
 	goroutines map[uint64]*goroutine
-	names      []string // by number, filled on first use
+	carried    map[uint64]*goroutine // what a Pipe knows from before
+	names      []string              // by number, filled on first use
 	procs      int
 	inBuffer   uint64
 	mono, tick uint64  // a pair of clock readings

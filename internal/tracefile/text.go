@@ -44,7 +44,7 @@ func (o *Options) Set(option string) error {
 	case "funcgraph-overrun":
 		p = &o.Overrun
 	default:
-		return errors.New("there is no option " + strconv.Quote(option) + ": there are funcgraph-abstime, funcgraph-cpu, funcgraph-duration, funcgraph-overhead, funcgraph-overrun, funcgraph-proc, funcgraph-tail and print-parent, each with \"no\" in front of it to switch it off")
+		return errors.New("there is no option " + strconv.Quote(option) + ": there are funcgraph-abstime, funcgraph-cpu, funcgraph-duration, funcgraph-overhead, funcgraph-overrun, funcgraph-proc, funcgraph-tail, overwrite and print-parent, each with \"no\" in front of it to switch it off")
 	}
 	*p = !off
 	return nil
@@ -62,6 +62,30 @@ func (t *Trace) WriteText(w io.Writer, o Options) error {
 		fmt.Fprintf(b, "# tracer: nop\n#\n")
 		t.writeCounts(b)
 		fmt.Fprintf(b, "#\n")
+	}
+	return b.Flush()
+}
+
+// A Pipe writes traces of one program that follow one another, as the kernel's file "trace_pipe" shows them: without headers, and each going on
+// where the one before ended.
+type Pipe struct {
+	goroutines map[uint64]*goroutine
+	graph      *graphWriter
+}
+
+// NewPipe makes a pipe.
+func NewPipe() *Pipe { return &Pipe{map[uint64]*goroutine{}, newGraphWriter()} }
+
+// Write writes the trace that comes next.
+func (p *Pipe) Write(w io.Writer, t *Trace, o Options) error {
+	t.carried = p.goroutines
+	b := bufio.NewWriterSize(w, 64<<10)
+	switch le.Uint32(t.Header[HTracer:]) {
+	case TracerGraph:
+		p.graph.t, p.graph.b, p.graph.o = t, b, o
+		p.graph.events()
+	case TracerFunction:
+		t.functionEvents(b, o)
 	}
 	return b.Flush()
 }
@@ -102,6 +126,11 @@ func (t *Trace) writeFunction(b *bufio.Writer, o Options) {
 #           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
 #              | |         |   |||||     |         |
 `)
+	t.functionEvents(b, o)
+}
+
+// functionEvents writes what happened.
+func (t *Trace) functionEvents(b *bufio.Writer, o Options) {
 	var num [20]byte
 	for e := range t.Events() {
 		if e.Lost > 0 {

@@ -1,0 +1,86 @@
+package ftrace
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+// counterName names the counter that the patched runtime reads: RDTSC where CPUID says that it is invariant (Intel SDM, volume 3, 17.17.1), as the
+// kernel does, or CNTVCT_EL0. It needs no initialization, since the environment is read before there is any.
+func counterName() string {
+	if runtime.GOARCH == "amd64" {
+		return "x86-tsc"
+	}
+	return "cntvct"
+}
+
+const monoClock = "mono"
+
+// Clocks returns the names that SetClock takes (trace_clock): the processor's counter if it has one of constant rate, and "mono", the monotonic
+// clock. The counter is read in 9 ns where the monotonic clock takes 22. Its readings are converted to monotonic time when a trace is read, by
+// readings of both; they are as far apart on two Ps as their cores' counters are, which processors with an invariant counter keep equal to
+// within some ten nanoseconds.
+func Clocks() []string {
+	if rt == nil || !rt.Ticking {
+		return []string{monoClock}
+	}
+	return []string{counterName(), monoClock}
+}
+
+// Clock returns the name of the clock that records are stamped with. It is the first one of Clocks unless SetClock or FTGO_CLOCK says otherwise.
+func Clock() string {
+	if rt == nil || rt.Mono != 0 {
+		return monoClock
+	}
+	return counterName()
+}
+
+// SetClock chooses the clock that records are stamped with. It empties the buffer, as in the kernel.
+func SetClock(name string) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	ctl.Lock()
+	defer ctl.Unlock()
+	if name == Clock() {
+		return nil
+	}
+	mono, err := clockNamed(name)
+	if err != nil {
+		return err
+	}
+	quiesce()
+	rt.Mono = mono
+	if header != nil {
+		startClock()
+		buffer.reset()
+	}
+	setPointers(current.enter, current.exit)
+	return nil
+}
+
+func clockNamed(name string) (mono uint32, err error) {
+	switch {
+	case name == monoClock:
+		return 1, nil
+	case rt.Ticking && name == counterName():
+		return 0, nil
+	}
+	return 0, fmt.Errorf("there is no clock %q: available are %s", name, strings.Join(Clocks(), ", "))
+}
+
+// startClock writes the clock's kind and first reading into the header.
+func startClock() {
+	kind := uint32(tracefile.CounterTicks)
+	if rt.Mono != 0 {
+		kind = tracefile.CounterNanoseconds
+	}
+	atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HCounterKind)), kind)
+	*(*uint64)(unsafe.Add(header, tracefile.HCounter)) = rt.Clock()
+	*(*uint64)(unsafe.Add(header, tracefile.HMono)) = uint64(rt.Nanotime())
+}
