@@ -1,9 +1,9 @@
 package runtime
 
 // This file is added to package runtime when ftgo compiles it. The declarations of internal/hook come with it, under the names
-// ftgo_Site, ftgo_Table, ftgo_Hooks, ftgo_Runtime and ftgo_ABI. Patches elsewhere in the package, each made by shape, call
-// ftgo_funcID, ftgo_elide, ftgo_recoverID, ftgo_recovery and ftgo_goexit1, put the fields ftgo, ftgoNote and ftgoBusy into g and ftgo into p, and rename
-// gdestroy, runExitHooks, coroexit, preprintpanics and fpTracebackPartialExpand to names that begin with std_ (not with ftgo_: that would hide them
+// ftgo_Site, ftgo_Table, ftgo_Slot, ftgo_Goroutine, ftgo_Hooks, ftgo_Runtime and ftgo_ABI. Patches elsewhere in the package, each made by shape, call
+// ftgo_funcID, ftgo_elide, ftgo_recoverID, ftgo_recovery, ftgo_goexit1 and ftgo_born, put the fields ftgo, ftgoSet, ftgoNote and ftgoBusy into g and ftgo into p, and rename
+// gdestroy, dropg, execute, runExitHooks, coroexit, preprintpanics and fpTracebackPartialExpand to names that begin with std_ (not with ftgo_: that would hide them
 // from stack traces, and from the count of frames by which gorecover tells who may recover).
 
 import (
@@ -370,6 +370,33 @@ func ftgo_barrier() {
 	semrelease(&worldsema)
 }
 
+// ftgo_born sees a goroutine made, before it is known to anyone.
+func ftgo_born(newg, callergp *g) uint64 {
+	if ftgo_runtime.Fork != 0 {
+		newg.ftgoSet = callergp.ftgoSet
+	}
+	return callergp.goid
+}
+
+// dropg sees a goroutine leave its P: parked, preempted, or back from a system call that took too long. It runs on g0.
+func dropg() {
+	if gp := getg().m.curg; ftgo_runtime.Sleep != 0 && gp.ftgo != nil {
+		(*ftgo_Goroutine)(gp.ftgo).Parked = ftgo_clock()
+	}
+	std_dropg()
+}
+
+// execute sees it come to one. It runs on g0.
+//
+//go:yeswritebarrierrec
+func execute(gp *g, inheritTime bool) {
+	if s := (*ftgo_Goroutine)(gp.ftgo); s != nil && s.Parked != 0 {
+		s.Slept += ftgo_clock() - s.Parked
+		s.Parked = 0
+	}
+	std_execute(gp, inheritTime)
+}
+
 // gdestroy runs on g0 when a goroutine ends.
 func gdestroy(gp *g) {
 	if p := uintptr(gp.ftgo); p != 0 {
@@ -382,6 +409,7 @@ func gdestroy(gp *g) {
 		}
 		gp.ftgo = nil
 	}
+	gp.ftgoSet = 0
 	gp.ftgoNote = 0
 	gp.ftgoBusy = 0
 	std_gdestroy(gp)

@@ -31,12 +31,15 @@ type anchor struct {
 }
 
 var anchors = []anchor{
-	{"the fields of type g", "type g struct", addFields("g", "ftgo unsafe.Pointer", "ftgoNote uintptr", "ftgoBusy uint32"), 1},
+	{"the fields of type g", "type g struct", addFields("g", "ftgo unsafe.Pointer", "ftgoSet uintptr", "ftgoNote uintptr", "ftgoBusy uint32"), 1},
 	{"the fields of type p", "type p struct", addFields("p", "ftgo unsafe.Pointer"), 1},
 	{"func gdestroy, where goroutines end", "func gdestroy(", rename("gdestroy"), 1},
 	{"func runExitHooks, where programs end", "func runExitHooks(", rename("runExitHooks"), 1},
 	{"the call of func recovery in func nextDefer", "mcall(recovery)", callInstead("nextDefer", "mcall", "recovery", "ftgo_recovery"), 1},
 	{"the call of func goexit1 in func Goexit", "func Goexit(", callInstead("Goexit", "goexit1", "", "ftgo_goexit1"), 1},
+	{"the assignment of newg.parentGoid in func newproc1", "func newproc1(", born, 1},
+	{"func dropg, where goroutines leave their P", "func dropg(", rename("dropg"), 1},
+	{"func execute, where goroutines come to one", "func execute(", rename("execute"), 1},
 	{"func coroexit, where coroutines end", "func coroexit(", rename("coroexit"), 1},
 	{"func preprintpanics, which a fatal panic passes", "func preprintpanics(", rename("preprintpanics"), 1},
 	{"func (funcInfo) srcFunc, which gives frames their FuncID", ") srcFunc() srcFunc", srcFuncID, 1},
@@ -261,6 +264,22 @@ func callInstead(name, callee, arg, with string) func(*dst.File) int {
 		})
 		return n
 	}
+}
+
+// born replaces newg.parentGoid = callergp.goid by newg.parentGoid = ftgo_born(newg, callergp).
+func born(f *dst.File) int {
+	n := 0
+	eachFunc(f, "newproc1", func(fn *dst.FuncDecl) {
+		dst.Inspect(fn, func(node dst.Node) bool {
+			as, ok := node.(*dst.AssignStmt)
+			if ok && len(as.Lhs) == 1 && len(as.Rhs) == 1 && isField(as.Lhs[0], "newg", "parentGoid") && isField(as.Rhs[0], "callergp", "goid") {
+				as.Rhs[0] = call("ftgo_born", dst.NewIdent("newg"), dst.NewIdent("callergp"))
+				n++
+			}
+			return true
+		})
+	})
+	return n
 }
 
 func srcFuncID(f *dst.File) int {

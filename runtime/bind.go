@@ -42,6 +42,7 @@ func attach(r *hook.Runtime) {
 	rt = r
 	maxStack.Store(DefaultMaxStack)
 	setGraphLimit()
+	generation.Store(1)
 	readEnvironment()
 }
 
@@ -68,6 +69,9 @@ func register(t *hook.Table) {
 	}
 	if t.Path == "main" {
 		checkEnvironment()
+	}
+	if len(limits.graphFunction)+len(limits.graphNotrace) > 0 {
+		markGraphFunctions(t)
 	}
 	if tracing.Load() {
 		filters.apply(t)

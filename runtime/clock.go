@@ -60,7 +60,8 @@ func SetClock(name string) error {
 		startClock()
 		buffer.reset()
 	}
-	setPointers(current.enter, current.exit)
+	limits.threshold = ticksOf(limits.ns)
+	usePointers()
 	return nil
 }
 

@@ -35,6 +35,8 @@ type frame struct {
 	token uintptr // unique value that goes in on entry and is compared on exit
 	gen   uint32  // generation on entry
 	over  uint32  // overruns of the goroutine on entry
+	child uint64  // time in calls below it, for the profile
+	slept uint64  // how long the goroutine was off its P before, for the profile
 }
 
 func (f *frame) function() *hook.Site { return *(**hook.Site)(unsafe.Pointer(&f.site)) }

@@ -72,7 +72,7 @@ func setMask(t *hook.Table, i uint32, on bool) {
 		s.Tracers &^= traceBit
 	}
 	var m uint8
-	if s.Tracers != 0 {
+	if s.Tracers&traceBit != 0 {
 		m = 1
 	}
 	rt.Mask(maskOf(t, i), m)

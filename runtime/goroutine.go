@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/ftgo/ftgo/internal/hook"
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
@@ -11,7 +12,8 @@ import (
 // heap: tests that count allocations do not see it, and the garbage collector need not. A new goroutine starts without one, so
 // with an empty return stack.
 type goroutine struct {
-	next  unsafe.Pointer // of the dead or the free list; the patched runtime knows that it comes first
+	hook.Goroutine // Next is of the dead or the free list
+
 	stack unsafe.Pointer // [room]frame
 	id    uint64
 	token uintptr // last unique value given out
@@ -23,13 +25,17 @@ type goroutine struct {
 	overrun uint32 // calls that lay below the maximum depth
 	start   uint32 // offset in the text of the goroutine's function
 	parent  uint64
+	limits  uint32                      // generation of what follows, see limits.go
+	ignored bool                        // the goroutine is not to be traced
+	inside  uint16                      // open calls of set_graph_function's functions
+	silent  uint16                      // open calls of set_graph_notrace's functions
 	name    [tracefile.MaxName + 1]byte // that the program gave it; ends in a zero
 }
 
 const (
 	goroutineSize = 128
 	slabSize      = 64 << 10
-	minStack      = 256 // bytes of the smallest return stack
+	minStack      = 384 // bytes of the smallest return stack
 	stackClasses  = 16
 )
 
@@ -55,7 +61,7 @@ func newGoroutine(slot *unsafe.Pointer) *goroutine {
 	s := &goroutines
 	g := (*goroutine)(s.free)
 	if g != nil {
-		s.free = g.next
+		s.free = g.Next
 	} else {
 		if s.left == 0 {
 			s.slab, s.left = rt.Alloc(slabSize), slabSize
@@ -81,8 +87,8 @@ func newGoroutine(slot *unsafe.Pointer) *goroutine {
 func drainDead() {
 	for p := rt.Dead(); p != nil; {
 		g := (*goroutine)(p)
-		p = g.next
-		g.next = goroutines.free
+		p = g.Next
+		g.Next = goroutines.free
 		goroutines.free = unsafe.Pointer(g)
 		goroutines.live--
 		goroutines.ended++

@@ -20,6 +20,8 @@ type processor struct {
 	next  *processor
 
 	overwritten, read, dropped uint64 // records, since the buffer was last emptied
+
+	profile unsafe.Pointer // [profileBlocks]unsafe.Pointer, see profile.go
 }
 
 // Ps lie so far apart that two of them share no cache line, nor a pair of lines that are fetched together.

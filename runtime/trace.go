@@ -15,11 +15,14 @@ import (
 var (
 	textOptions tracefile.Options
 	textMu      sync.Mutex
+	noGraphTime bool // the profile's times are without the calls below
 )
 
 // SetOption sets an option by the kernel's name, with "no" in front of it to switch it off (trace_options). For what WriteTrace and pipes write:
 // funcgraph-abstime, -cpu, -duration, -overhead, -overrun, -proc, -tail, and print-parent. For the buffer: overwrite, which is on, says that new
 // records take the place of the oldest when it is full; with nooverwrite recording stops then, and what finds no room is counted as dropped.
+// For the profile: sleep-time, which is on, counts the time that goroutines are off their P; graph-time, which is on, says that WriteProfile's times
+// are with the calls below. For SetGoroutines: function-fork.
 func SetOption(name string) error {
 	switch name {
 	case "overwrite", "nooverwrite":
@@ -30,6 +33,31 @@ func SetOption(name string) error {
 		buffer.keep = name == "nooverwrite"
 		buffer.stuck.Store(false) // it will find out
 		rt.Unlock()
+		return nil
+	case "sleep-time", "nosleep-time", "function-fork", "nofunction-fork":
+		if rt == nil {
+			return ErrNotInstrumented
+		}
+		ctl.Lock()
+		defer ctl.Unlock()
+		switch name {
+		case "function-fork", "nofunction-fork":
+			rt.Fork = 0
+			if name == "function-fork" {
+				rt.Fork = 1
+			}
+		default:
+			profile.awake = name == "nosleep-time"
+			rt.Sleep = 0
+			if profile.awake && profile.on {
+				rt.Sleep = 1
+			}
+		}
+		return nil
+	case "graph-time", "nograph-time":
+		textMu.Lock()
+		defer textMu.Unlock()
+		noGraphTime = name == "nograph-time"
 		return nil
 	}
 	textMu.Lock()

@@ -101,7 +101,7 @@ var ctl sync.Mutex
 var (
 	user    []*tracer // registered by Register
 	current = &nop
-	tracing atomic.Bool // a tracer other than nop is on
+	tracing atomic.Bool // a tracer other than nop, or the profile, is on
 	last    *tracer     // whose records the buffer holds
 )
 
@@ -267,33 +267,51 @@ func noTracer(name string) error {
 func setTracer(t *tracer) {
 	quiesce()
 	current = t
-	if t == &nop {
-		tracing.Store(false)
-		filters.clear()
-		return
-	}
-	startBuffer()
-	if t.record && last != nil && last != t {
-		buffer.reset()
-	}
-	if t.record {
-		last = t
-		atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HTracer)), t.kind)
+	if t != &nop {
+		startBuffer()
+		if t.record && last != nil && last != t {
+			buffer.reset()
+		}
+		if t.record {
+			last = t
+			atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HTracer)), t.kind)
+		}
 	}
 	rt.Parents = 0
 	if t.parent {
 		rt.Parents = 1
 	}
-	setPointers(t.enter, t.exit)
-	if !tracing.Swap(true) {
-		eachTable(filters.apply)
+	usePointers()
+}
+
+// usePointers sets the pointers to the current tracer's functions, or the profile's, which call those, and the masks.
+func usePointers() {
+	enter, exit := current.enter, current.exit
+	switch {
+	case current == &function && limitedGoroutines():
+		enter = functionEnterLimited
+	case current == &functionGraph && limited():
+		enter, exit = graphEnterLimited, graphExitLimited
+	}
+	if profile.on {
+		profile.enter, profile.exit = enter, exit
+		enter, exit = profileEnter, profileExit
+	}
+	setPointers(enter, exit)
+	if on := current != &nop || profile.on; on != tracing.Swap(on) {
+		if on {
+			eachTable(filters.apply)
+		} else {
+			filters.clear()
+		}
 	}
 }
 
-// quiesce sets the pointers to the stubs, and returns when nothing is under way in the current tracer's functions: they are pinned to their P, so
-// when every P has passed a safe point they have ended (the kernel's synchronize_rcu). A callback of the program's own may still run.
+// quiesce sets the pointers to the stubs, and returns when nothing is under way in the functions that they pointed to: these are pinned to their
+// P, so when every P has passed a safe point they have ended (the kernel's synchronize_rcu). A callback of the program's own may still run.
+// usePointers undoes it.
 func quiesce() {
-	if current == &nop {
+	if !tracing.Load() {
 		return
 	}
 	setPointers(enterStub, exitStub)
@@ -412,7 +430,7 @@ func NewFunc(name string) *Func {
 }
 
 // Enabled reports whether a tracer wants the function.
-func (f *Func) Enabled() bool { return atomic.LoadUint32(&f.Tracers) != 0 }
+func (f *Func) Enabled() bool { return atomic.LoadUint32(&f.Tracers)&traceBit != 0 }
 
 // Enter is the hook's entry, for functions that carry it by hand, or by another generator's. What it returns must go to Exit when the
 // function ends, in a defer statement.

@@ -33,6 +33,19 @@ type Table struct {
 	Next  *Table // the table registered before; the library links them
 }
 
+// A Slot is what the patched runtime keeps for the library in each goroutine: slot in the functions below points to its first field.
+type Slot struct {
+	State unsafe.Pointer // the library's; nil in a new goroutine. It points to a Goroutine
+	Set   uintptr        // the library's; a new goroutine has that of the one that started it while Runtime.Fork is not zero, otherwise 0
+}
+
+// A Goroutine is what begins the library's state of a goroutine.
+type Goroutine struct {
+	Next   unsafe.Pointer // of the list that Dead returns
+	Parked uint64         // the clock when the goroutine left its P, while Runtime.Sleep is not zero; 0 while it runs
+	Slept  uint64         // how long it was off its P, in all
+}
+
 // Hooks is what the library offers to the hooks: the symbol runtime.ftgo_hooks. The patched runtime declares it without content,
 // the library with; the linker takes the content, so the functions are bound before any init function runs. Without the
 // library every field is zero.
@@ -74,7 +87,7 @@ type Runtime struct {
 	Lock     func() // a runtime lock: the holder is not preempted, and must not block
 	Unlock   func()
 	Mask     func(mask *uint8, v uint8)                  // the only writer of masks, where the race detector does not look
-	Dead     func() unsafe.Pointer                       // takes the list of the words of goroutines that have ended, linked through their first word
+	Dead     func() unsafe.Pointer                       // takes the list of the words of goroutines that have ended, linked by Next
 	Who      func() (goid, parent uint64, start uintptr) // the calling goroutine, the one that started it, and its function
 	Barrier  func()                                      // returns when every P has passed a safe point; a pinned goroutine is not at one
 	Pin      func() *unsafe.Pointer                      // keeps the calling goroutine, which is inside Enter or Exit, on its P again, and returns the P's word
@@ -84,6 +97,8 @@ type Runtime struct {
 	Proc     func() int32                                // number of the P
 	Clock    func() uint64                               // the clock that Enter and Exit are given
 	Ticking  bool                                        // the processor has a counter of constant rate
+	Fork     uint32                                      // not zero: a new goroutine has the Set of the one that started it; the library sets it
+	Sleep    uint32                                      // not zero: keep Parked and Slept; the library sets it
 	Mono     uint32                                      // not zero: the clock is the monotonic one all the same; the library sets it
 	Nanotime func() int64                                // the monotonic clock
 	Text     uintptr                                     // where the program's text begins

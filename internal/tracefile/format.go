@@ -97,6 +97,7 @@ const (
 	KindSwitch   = 4 // a note
 	KindNamed    = 5 // a note
 	KindMarker   = 6
+	KindSpan     = 7 // a return whose entry is no record: upper half as KindReturn's, and the clock on entry in a word more
 )
 
 // Slots takes a page's count apart: how many pairs of words there are, and how many of them count as records. One word says both, so that
@@ -122,6 +123,8 @@ func Size(w0, w1 uint64) (size, extra uint32) {
 		return 2, 2
 	case KindNamed:
 		return 3, 3
+	case KindSpan:
+		return 2, 1
 	case KindMarker:
 		n := (uint32(w1)&(1<<16-1) + RecordSize - 1) / RecordSize
 		return 1 + n, n

@@ -119,7 +119,7 @@ func (g *graphWriter) event(e *Event, ahead []Event) {
 			}
 			open = open[:n]
 		} else {
-			g.prefix(e, 0, false)
+			g.prefix(e, e.Time-e.Entry, e.Entry != 0)
 			fmt.Fprintf(g.b, "} /* %s */", g.t.Name(e.Func))
 		}
 		g.open[e.g] = open
@@ -242,4 +242,9 @@ func AppendDuration(b []byte, ns int64) []byte {
 		b = append(b, ' ')
 	}
 	return b
+}
+
+// WriteStat writes a row of the function profile's table (function_stat_show): times in ns, the variance in us².
+func WriteStat(b *bufio.Writer, name string, hits uint64, total, mean int64, variance float64) {
+	fmt.Fprintf(b, "  %-30.30s  %10d    %s    %s    %s\n", name, hits, AppendDuration(nil, total), AppendDuration(nil, mean), AppendDuration(nil, int64(variance*1000)))
 }

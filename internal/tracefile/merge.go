@@ -14,6 +14,7 @@ type Event struct {
 	Depth   int
 	Parent  uint32 // KindFunction: offset of the caller in the text
 	Overrun int    // KindReturn: overruns below the call
+	Entry   int64  // KindReturn: when the call began, if no record says it; otherwise 0
 	Text    string // KindMarker
 	Lost    uint32 // records of the goroutine that were lost just before this one
 	g       *goroutine
@@ -92,7 +93,11 @@ func (c *cursor) advance() bool {
 			c.ev.Parent = upper
 		case KindEntry:
 			c.ev.Depth = int(upper & 0xffff)
+		case KindSpan:
+			c.ev.Entry = c.t.nanoseconds(le.Uint64(more))
+			fallthrough
 		case KindReturn:
+			c.ev.Kind = KindReturn
 			c.ev.Depth = int(upper & 0xffff)
 			c.ev.Overrun = int(upper >> 16)
 		case KindMarker:

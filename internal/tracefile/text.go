@@ -44,7 +44,7 @@ func (o *Options) Set(option string) error {
 	case "funcgraph-overrun":
 		p = &o.Overrun
 	default:
-		return errors.New("there is no option " + strconv.Quote(option) + ": there are funcgraph-abstime, funcgraph-cpu, funcgraph-duration, funcgraph-overhead, funcgraph-overrun, funcgraph-proc, funcgraph-tail, overwrite and print-parent, each with \"no\" in front of it to switch it off")
+		return errors.New("there is no option " + strconv.Quote(option) + ": there are function-fork, funcgraph-abstime, funcgraph-cpu, funcgraph-duration, funcgraph-overhead, funcgraph-overrun, funcgraph-proc, funcgraph-tail, graph-time, overwrite, print-parent and sleep-time, each with \"no\" in front of it to switch it off")
 	}
 	*p = !off
 	return nil
