@@ -51,7 +51,7 @@ func functionEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, 
 		return functionSlow(site, slot, proc, parent, now)
 	}
 	off := parent - rt.Text
-	if off > 1<<32-1 {
+	if parent == 0 || off > 1<<32-1 {
 		off = 0
 	}
 	p.put(g, now<<8|tracefile.KindFunction, uint64(site.ID)|uint64(off)<<32)

@@ -26,7 +26,7 @@ type stat struct {
 	min     uint64
 	max     uint64
 	hist    unsafe.Pointer // [histBuckets]uint32
-	_       uint64
+	_       [16 - unsafe.Sizeof(uintptr(0))]byte
 }
 
 const (

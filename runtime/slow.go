@@ -19,7 +19,7 @@ func functionSlow(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, n
 		return 0
 	}
 	off := parent - rt.Text
-	if off > 1<<32-1 {
+	if parent == 0 || off > 1<<32-1 {
 		off = 0
 	}
 	p.put(g, now<<8|tracefile.KindFunction, uint64(site.ID)|uint64(off)<<32)
