@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/tracefile"
@@ -62,6 +63,13 @@ func readEnvironment() {
 			env.failed = "FTGO_CLOCK: " + err.Error()
 		} else {
 			rt.Mono = mono
+		}
+	}
+	if val := rt.Getenv("FTGO_THRESHOLD"); val != "" {
+		if d, err := time.ParseDuration(val); err != nil || d <= 0 {
+			fail("FTGO_THRESHOLD", val, "a duration such as 10us or 2ms")
+		} else {
+			limits.ns = int64(d)
 		}
 	}
 	env.tracer = rt.Getenv("FTGO_TRACER")

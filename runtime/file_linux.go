@@ -59,6 +59,11 @@ func fileHeader(pages int) unsafe.Pointer {
 		return nil
 	}
 	*pid = uint64(syscall.Getpid())
+	const room = tracefile.HeaderSize - tracefile.HExe - 2
+	name := unsafe.Slice((*byte)(unsafe.Add(p, tracefile.HExe+2)), room)
+	if n, err := syscall.Readlink("/proc/self/exe", name); err == nil && n < room {
+		*(*uint16)(unsafe.Add(p, tracefile.HExe)) = uint16(n)
+	}
 	file.fd, file.base, file.size = fd, p, size
 	return p
 }

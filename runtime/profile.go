@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"math"
-	"math/bits"
 	"slices"
 	"time"
 	"unsafe"
@@ -25,7 +23,7 @@ type stat struct {
 	squares float64
 	min     uint64
 	max     uint64
-	hist    unsafe.Pointer // [histBuckets]uint32
+	hist    unsafe.Pointer // [tracefile.HistBuckets]uint32
 	_       [16 - unsafe.Sizeof(uintptr(0))]byte
 }
 
@@ -34,11 +32,6 @@ const (
 	profileShift  = 9
 	profileBlock  = 1 << profileShift // functions in a block
 	profileBlocks = 4096
-
-	// A bucket for each of the shortest durations, then eight for each power of two: a percentile is right to an eighth.
-	histExact   = 16
-	histOctaves = 40
-	histBuckets = histExact + 8*histOctaves
 )
 
 var _ = [1]struct{}{}[statSize-unsafe.Sizeof(stat{})]
@@ -109,7 +102,7 @@ func (p *processor) count1(id uint32, d, self uint64) {
 	s.total += d
 	s.self += self
 	s.squares += float64(d) * float64(d)
-	*(*uint32)(unsafe.Add(s.hist, 4*bucketOf(d)))++
+	*(*uint32)(unsafe.Add(s.hist, 4*tracefile.Bucket(d)))++
 }
 
 // stat returns where the P counts a function, nil if there is no room for so many functions.
@@ -140,26 +133,8 @@ func (p *processor) makeStat(id uint32) *stat {
 		*block = rt.Alloc(profileBlock * statSize)
 	}
 	s := (*stat)(unsafe.Add(*block, uintptr(id%profileBlock)*statSize))
-	s.hist = rt.Alloc(histBuckets * 4)
+	s.hist = rt.Alloc(tracefile.HistBuckets * 4)
 	return s
-}
-
-// bucketOf returns the bucket of a duration.
-func bucketOf(d uint64) uintptr {
-	if d < histExact {
-		return uintptr(d)
-	}
-	n := uintptr(bits.Len64(d)) // from 5
-	return min(histExact+8*(n-5)+uintptr(d>>(n-4)&7), histBuckets-1)
-}
-
-// bucketStart returns the shortest duration of a bucket.
-func bucketStart(i int) uint64 {
-	if i < histExact {
-		return uint64(i)
-	}
-	i -= histExact
-	return uint64(8+i%8) << (i/8 + 1)
 }
 
 // StartProfile begins to count the calls of every function, and how long they take, beside whatever tracer is on (function_profile_enabled). What
@@ -200,7 +175,7 @@ func ResetProfile() error {
 	defer ctl.Unlock()
 	quiesce()
 	eachStat(func(_ uint32, s *stat) {
-		clear(unsafe.Slice((*uint32)(s.hist), histBuckets))
+		clear(unsafe.Slice((*uint32)(s.hist), tracefile.HistBuckets))
 		*s = stat{hist: s.hist}
 	})
 	usePointers()
@@ -239,25 +214,13 @@ type FuncStats struct {
 	Variance float64 // of the sample, in µs² (s^2 in the kernel's table); 0 for one call
 	Min, Max time.Duration
 
-	hist   []uint64
-	perTck float64
+	hist []uint64
+	tick float64 // ns
 }
 
 // Percentile returns the duration that q percent of the calls do not exceed, to an eighth of it. q is 0 to 100.
 func (s *FuncStats) Percentile(q float64) time.Duration {
-	left := uint64(math.Ceil(float64(s.Hits) * min(max(q, 0), 100) / 100))
-	for i, n := range s.hist {
-		if n == 0 {
-			continue
-		}
-		if left <= n {
-			lo, hi := float64(bucketStart(i)), float64(bucketStart(i+1))
-			d := lo + (hi-lo)*float64(left)/float64(n+1)
-			return min(max(time.Duration(d*s.perTck), s.Min), s.Max)
-		}
-		left -= n
-	}
-	return s.Max
+	return min(max(time.Duration(tracefile.Percentile(s.hist, q)*s.tick), s.Min), s.Max)
 }
 
 // Profile returns what was counted, the function with the longest total time first. It may be called while counting goes on.
@@ -273,14 +236,14 @@ func Profile() []FuncStats {
 		sum := sums[id]
 		if sum == nil {
 			sum = &stat{min: s.min}
-			sums[id], hists[id] = sum, make([]uint64, histBuckets)
+			sums[id], hists[id] = sum, make([]uint64, tracefile.HistBuckets)
 		}
 		sum.hits += s.hits
 		sum.total += s.total
 		sum.self += s.self
 		sum.squares += s.squares
 		sum.min, sum.max = min(sum.min, s.min), max(sum.max, s.max)
-		for i, n := range unsafe.Slice((*uint32)(s.hist), histBuckets) {
+		for i, n := range unsafe.Slice((*uint32)(s.hist), tracefile.HistBuckets) {
 			hists[id][i] += uint64(n)
 		}
 	})
@@ -295,7 +258,7 @@ func Profile() []FuncStats {
 			ns := func(ticks uint64) time.Duration { return time.Duration(float64(ticks) * tick) }
 			f := FuncStats{
 				Func: (*Func)(siteOf(t, i)), Hits: s.hits, Total: ns(s.total), Self: ns(s.self), Mean: ns(s.total / s.hits),
-				Min: ns(s.min), Max: ns(s.max), hist: hists[t.Base+i], perTck: tick,
+				Min: ns(s.min), Max: ns(s.max), hist: hists[t.Base+i], tick: tick,
 			}
 			if n := float64(s.hits); n > 1 {
 				total := float64(s.total)

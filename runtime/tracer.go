@@ -323,6 +323,7 @@ func quiesce() {
 func startBuffer() {
 	if header == nil {
 		buffer.start(env.buffer)
+		limits.threshold = ticksOf(limits.ns)
 		eachTable(describe)
 	}
 }

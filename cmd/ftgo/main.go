@@ -38,6 +38,7 @@ func run(args []string) int {
 any function at any moment.
 
 	ftgo live ./cmd/server              build it, run it, print who called whom and how long it took
+	ftgo record ./cmd/server            the same, kept in a file for ftgo replay, report and info
 	ftgo test ./...                     go test, with hooks: FTGO_TRACER=function_graph FTGO_OUT=/tmp/trace.%p ftgo test ./...
 	go build -toolexec ftgo ./...       the same hooks, for programs that import github.com/ftgo/ftgo/runtime`,
 		SilenceErrors: true,
@@ -47,7 +48,7 @@ any function at any moment.
 	for _, name := range []string{"build", "install", "run", "test"} {
 		root.AddCommand(goCommand(name, &status))
 	}
-	root.AddCommand(liveCommand(&status), benchCommand(), funcsCommand(), showCommand())
+	root.AddCommand(liveCommand(&status), recordCommand(&status), replayCommand(), reportCommand(), infoCommand(), benchCommand(), funcsCommand(), showCommand())
 	root.SetArgs(goStyle(args))
 	if err := root.Execute(); err != nil {
 		return fail(err)
@@ -66,15 +67,15 @@ var goFlags = map[string]bool{
 	"pgo": true, "race": false, "deps": false, "std": false, "instructions": false,
 }
 
-// goStyle gives those flags the second dash that cobra wants. What follows the target of live is the program's own.
+// goStyle gives those flags the second dash that cobra wants. What follows the target of live and record is the program's own.
 func goStyle(args []string) []string {
-	if len(args) == 0 || !slices.Contains([]string{"live", "bench", "funcs", "show"}, args[0]) {
+	if len(args) == 0 || !slices.Contains([]string{"live", "record", "bench", "funcs", "show"}, args[0]) {
 		return args
 	}
 	out := slices.Clone(args)
 	for i := 1; i < len(out); i++ {
 		a := out[i]
-		if a == "--" || args[0] == "live" && !strings.HasPrefix(a, "-") {
+		if a == "--" || (args[0] == "live" || args[0] == "record") && !strings.HasPrefix(a, "-") {
 			break
 		}
 		name, _, has := strings.Cut(strings.TrimLeft(a, "-"), "=")

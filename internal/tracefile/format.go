@@ -132,18 +132,44 @@ func Size(w0, w1 uint64) (size, extra uint32) {
 	return 1, 0
 }
 
-// Metadata: a page's magic and the bytes used after these eight, then the tables, one after the other, across pages:
-// MetaTable, base, n, kept, alone, length of path, length of names (u32 each), path, names.
-const MetaTable = 1
+// Metadata: a page's magic and the bytes used after these eight, then entries, one after the other, across pages. An entry is its kind and the
+// length of what follows (u32 each):
+//
+//   - MetaTable: base, n, kept, alone, length of path (u32 each), path, names
+//   - MetaSymbol: an offset in the text (u32), and the name of the function that holds it
+//   - MetaInfo: a line of text, "key: value"
+const (
+	MetaTable  = 1
+	MetaSymbol = 2
+	MetaInfo   = 3
+)
+
+func appendMeta(b []byte, kind uint32, head []uint32, text ...string) []byte {
+	n := 4 * len(head)
+	for _, s := range text {
+		n += len(s)
+	}
+	for _, v := range append([]uint32{kind, uint32(n)}, head...) {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	for _, s := range text {
+		b = append(b, s...)
+	}
+	return b
+}
 
 // AppendTable appends a package's table in the form that metadata pages hold.
 func AppendTable(b []byte, t Table) []byte {
-	for _, v := range []uint32{MetaTable, t.Base, t.N, t.Kept, t.Alone, uint32(len(t.Path)), uint32(len(t.Names))} {
-		b = binary.LittleEndian.AppendUint32(b, v)
-	}
-	b = append(b, t.Path...)
-	return append(b, t.Names...)
+	return appendMeta(b, MetaTable, []uint32{t.Base, t.N, t.Kept, t.Alone, uint32(len(t.Path))}, t.Path, t.Names)
 }
+
+// AppendSymbol appends the name of the function that holds an offset of the text.
+func AppendSymbol(b []byte, off uint32, name string) []byte {
+	return appendMeta(b, MetaSymbol, []uint32{off}, name)
+}
+
+// AppendInfo appends a line about the recording.
+func AppendInfo(b []byte, line string) []byte { return appendMeta(b, MetaInfo, nil, line) }
 
 // A Table names the functions of a package; see hook.Table.
 type Table struct {

@@ -3,6 +3,7 @@ package tracefile
 import (
 	"bytes"
 	"container/heap"
+	"slices"
 )
 
 // An Event is a record with what its place in the trace tells.
@@ -164,7 +165,7 @@ func (t *Trace) Events() func(yield func(*Event) bool) {
 				ev.Lost = c.evN - ev.g.seq
 			}
 			ev.g.seen, ev.g.seq = true, c.evN+1
-			if !yield(&ev) {
+			if (len(t.Only) == 0 || slices.Contains(t.Only, ev.g.id)) && !yield(&ev) {
 				return
 			}
 			if c.advance() {

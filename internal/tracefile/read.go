@@ -18,7 +18,11 @@ type Trace struct {
 	Tables []Table
 	// Symbol names the function at an offset in the program's text. It may be nil.
 	Symbol func(off uint32) string
+	Info   []string // lines "key: value" about the recording
+	Only   []uint64 // goroutines to read; none means all
+	Lacks  string   // what the file should hold and does not
 
+	symbols    map[uint32]string // names that the trace holds
 	pageSize   int
 	load       func(i int, buf []byte) []byte // the beginning of page i, as much as buf holds or as can be read; in buf or elsewhere
 	file       *os.File
@@ -60,7 +64,7 @@ func New(header []byte, n int, load func(i int, buf []byte) []byte, tables []Tab
 	if len(header) < HeaderSize {
 		return nil, errors.New("a trace begins with a header of 4096 bytes, and this has " + strconv.Itoa(len(header)))
 	}
-	t := &Trace{Header: header, Tables: tables, load: load, pageSize: int(le.Uint32(header[HPageSize:]))}
+	t := &Trace{Header: header, load: load, pageSize: int(le.Uint32(header[HPageSize:]))}
 	if t.pageSize < MinPage || t.pageSize > MaxPage || t.pageSize&(t.pageSize-1) != 0 {
 		return nil, fmt.Errorf("the trace's header says that its pages have %d bytes: 4096 to 65536 is right", t.pageSize)
 	}
@@ -99,8 +103,9 @@ func New(header []byte, n int, load func(i int, buf []byte) []byte, tables []Tab
 			}
 		}
 	}
-	if tables == nil {
-		t.readTables(meta)
+	t.readMeta(meta)
+	if tables != nil {
+		t.Tables = tables
 	}
 	for _, s := range t.streams {
 		slices.SortFunc(s.pages, func(a, b page) int { return int(int64(a.gen - b.gen)) })
@@ -111,17 +116,34 @@ func New(header []byte, n int, load func(i int, buf []byte) []byte, tables []Tab
 	return t, nil
 }
 
-func (t *Trace) readTables(b []byte) {
-	for len(b) >= 28 && le.Uint32(b) == MetaTable {
-		tab := Table{Base: le.Uint32(b[4:]), N: le.Uint32(b[8:]), Kept: le.Uint32(b[12:]), Alone: le.Uint32(b[16:])}
-		np, nn := int(le.Uint32(b[20:])), int(le.Uint32(b[24:]))
-		b = b[28:]
-		if np > len(b) || nn > len(b)-np {
+// readMeta reads what the metadata pages hold.
+func (t *Trace) readMeta(b []byte) {
+	for len(b) >= 8 {
+		kind, n := le.Uint32(b), int(le.Uint32(b[4:]))
+		b = b[8:]
+		if n > len(b) {
 			return
 		}
-		tab.Path, tab.Names = string(b[:np]), string(b[np:np+nn])
-		b = b[np+nn:]
-		t.Tables = append(t.Tables, tab)
+		e := b[:n]
+		b = b[n:]
+		switch {
+		case kind == MetaTable && n >= 20:
+			np := int(le.Uint32(e[16:]))
+			if np > n-20 {
+				return
+			}
+			t.Tables = append(t.Tables, Table{
+				Base: le.Uint32(e), N: le.Uint32(e[4:]), Kept: le.Uint32(e[8:]), Alone: le.Uint32(e[12:]),
+				Path: string(e[20 : 20+np]), Names: string(e[20+np:]),
+			})
+		case kind == MetaSymbol && n >= 4:
+			if t.symbols == nil {
+				t.symbols = map[uint32]string{}
+			}
+			t.symbols[le.Uint32(e)] = string(e[4:])
+		case kind == MetaInfo:
+			t.Info = append(t.Info, string(e))
+		}
 	}
 }
 
@@ -166,7 +188,7 @@ func (t *Trace) Name(id uint32) string {
 		t.names = []string{}
 		for _, tab := range t.Tables {
 			n := int(tab.Base) + int(tab.N)
-			if n > 1<<26 {
+			if n > maxFunctions {
 				continue
 			}
 			if n > len(t.names) {
@@ -214,8 +236,8 @@ func (t *Trace) comm(g *goroutine) string {
 		g.comm = "go"
 		if g.id == 1 {
 			g.comm = "main"
-		} else if t.Symbol != nil {
-			if s := t.Symbol(g.start); s != "" {
+		} else {
+			if s := t.symbolName(g.start); s != "" {
 				s = s[strings.LastIndexByte(s, '/')+1:]
 				if i := strings.IndexByte(s, '.'); i >= 0 {
 					s = s[i+1:]
@@ -254,6 +276,9 @@ func ReadFile(path string) (*Trace, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	t.file = f
+	if want := HeaderSize + int64(le.Uint32(head[HPages:]))*size; info.Size() < want {
+		t.Lacks = fmt.Sprintf("the file ends after %d bytes of %d: what came then is missing", info.Size(), want)
+	}
 	return t, nil
 }
 
@@ -267,4 +292,18 @@ func (t *Trace) Exe() string {
 		return ""
 	}
 	return string(t.Header[HExe+2 : HExe+2+n])
+}
+
+// Offsets returns the offsets in the text that the trace names: of callers, and of goroutines' functions.
+func (t *Trace) Offsets() map[uint32]bool {
+	set := map[uint32]bool{}
+	for e := range t.Events() {
+		if e.Kind == KindFunction {
+			set[e.Parent] = true
+		}
+	}
+	for _, g := range t.goroutines {
+		set[g.start] = true
+	}
+	return set
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,6 +68,65 @@ func (t *Trace) WriteText(w io.Writer, o Options) error {
 	return b.Flush()
 }
 
+// WriteByGoroutine writes the trace one goroutine after the other. It reads the trace once for each.
+func (t *Trace) WriteByGoroutine(w io.Writer, o Options) error {
+	only := t.Only
+	defer func() { t.Only = only }()
+	ids := map[uint64]bool{}
+	for e := range t.Events() {
+		ids[e.g.id] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		t.Only = []uint64{id}
+		if _, err := fmt.Fprintf(w, "# goroutine %d: %s\n", id, t.comm(t.goroutines[id])); err != nil {
+			return err
+		}
+		if err := t.WriteText(w, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteInfo writes what is known of the recording.
+func (t *Trace) WriteInfo(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	row := func(key, format string, args ...any) {
+		fmt.Fprintf(b, "# %-20s: %s\n", key, fmt.Sprintf(format, args...))
+	}
+	for _, line := range t.Info {
+		key, value, _ := strings.Cut(line, ": ")
+		row(key, "%s", value)
+	}
+	var first, last int64
+	goroutines := map[uint64]bool{}
+	for e := range t.Events() {
+		if first == 0 {
+			first = e.Time
+		}
+		last = e.Time
+		goroutines[e.g.id] = true
+	}
+	row("clock", "%s", map[uint32]string{CounterNanoseconds: "mono", CounterTicks: "the processor's counter"}[le.Uint32(t.Header[HCounterKind:])])
+	row("records", "%d in the file of %d made", t.InBuffer(), t.Written())
+	row("lost", "%d overwritten, %d dropped", le.Uint64(t.Header[HOverwritten:]), le.Uint64(t.Header[HDropped:]))
+	row("overruns", "%d calls deeper than the return stack's %d", t.Overrun(), le.Uint32(t.Header[HMaxStack:]))
+	row("time", "%.6f s", float64(last-first)/1e9)
+	row("goroutines", "%d", len(goroutines))
+	row("Ps", "%d", t.procs)
+	hooked, kept, alone := t.Hooked()
+	row("functions", "%d hooked, %d left inlined, %d left alone", hooked, kept, alone)
+	switch state := le.Uint32(t.Header[HState:]); {
+	case t.Lacks != "":
+		row("damage", "%s", t.Lacks)
+	case state&StateNoSpace != 0:
+		row("end", "recording stopped early: the file system is full")
+	case state&StateEnded == 0:
+		row("end", "the program did not come to its end in order")
+	}
+	return b.Flush()
+}
+
 // A Pipe writes traces of one program that follow one another, as the kernel's file "trace_pipe" shows them: without headers, and each going on
 // where the one before ended.
 type Pipe struct {
@@ -107,6 +168,9 @@ func (t *Trace) writeCounts(b *bufio.Writer) {
 	}
 	if n := le.Uint64(t.Header[HDropped:]); n > 0 {
 		fmt.Fprintf(b, "# dropped: %d records found no room\n", n)
+	}
+	if t.Lacks != "" {
+		fmt.Fprintf(b, "# %s\n", t.Lacks)
 	}
 	if le.Uint32(t.Header[HState:])&StateNoSpace != 0 {
 		fmt.Fprintf(b, "# recording stopped early: the file system is full\n")
@@ -165,12 +229,21 @@ func (t *Trace) symbol(off uint32) string {
 	if off == 0 {
 		return "[unknown]"
 	}
-	if t.Symbol != nil {
-		if s := t.Symbol(off); s != "" {
-			return s
-		}
+	if s := t.symbolName(off); s != "" {
+		return s
 	}
 	return "0x" + strconv.FormatUint(uint64(off)+le.Uint64(t.Header[HText:]), 16)
+}
+
+// symbolName names the function at an offset in the text, "" if nobody knows.
+func (t *Trace) symbolName(off uint32) string {
+	if s := t.symbols[off]; s != "" {
+		return s
+	}
+	if t.Symbol != nil {
+		return t.Symbol(off)
+	}
+	return ""
 }
 
 func blanks(b *bufio.Writer, n int) {

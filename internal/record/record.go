@@ -1,6 +1,5 @@
-// Package live runs a program with a tracer on and prints its trace when it ends, however it ends: the records lie in a file that the
-// two share.
-package live
+// Package record runs a program with a tracer on. The records lie in a file that the two share, so they are there however the program ends.
+package record
 
 import (
 	"bytes"
@@ -14,58 +13,105 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ftgo/ftgo/internal/tracefile"
 	"github.com/ftgo/ftgo/rewriter"
 )
 
-// Options are the words of "ftgo live".
+// Options are the words of "ftgo record" and "ftgo live".
 type Options struct {
-	Tracer   string
-	Filter   []string
-	Notrace  []string
-	Depth    int    // max_graph_depth; 0 is no limit
-	MaxStack int    // of the return stacks; 0 is the library's default
-	Buffer   string // such as 64M
-	Out      string // file for the trace; "" is standard error
-	Text     []string
-	Build    []string // flags of go build
-	Flags    rewriter.Flags
+	Tracer    string
+	Filter    []string
+	Notrace   []string
+	Depth     int           // max_graph_depth; 0 is no limit
+	Threshold time.Duration // tracing_thresh; 0 is none
+	MaxStack  int           // of the return stacks; 0 is the library's default
+	Buffer    string        // such as 64M
+	Clock     string        // "" is the library's choice
+	Out       string        // file for the trace; for Live, its text, and "" is standard error
+	Text      []string      // trace options
+	Build     []string      // flags of go build
+	Flags     rewriter.Flags
 }
 
-// Run builds target unless it is a program, runs it, and prints its trace. It returns the program's exit status; a program that a signal
+// Live builds target unless it is a program, runs it, and prints its trace. It returns the program's exit status; a program that a signal
 // killed takes this process along by the same signal.
-func Run(o Options, target string, args []string) (status int, err error) {
-	state, err := run(o, target, args)
+func Live(o Options, target string, args []string) (status int, err error) {
+	text, err := textOptions(o.Text)
+	if err != nil {
+		return 2, err
+	}
+	return inTemp(func(dir string) (*os.ProcessState, error) {
+		trace := filepath.Join(dir, "trace")
+		state, program, err := run(o, target, args, dir, trace, nil)
+		if err != nil {
+			return state, err
+		}
+		return state, print(o, trace, program, text)
+	})
+}
+
+// Record does the same and leaves the trace in the file that o.Out names. On a terminal a line tells how far it is.
+func Record(o Options, target string, args []string) (status int, err error) {
+	if !shared {
+		return 2, errors.New("ftgo record writes a file that is shared with the program, which works on Linux alone so far; ftgo live works everywhere")
+	}
+	if _, err := textOptions(o.Text); err != nil {
+		return 2, err
+	}
+	return inTemp(func(dir string) (*os.ProcessState, error) {
+		start := time.Now()
+		state, program, err := run(o, target, args, dir, o.Out, newProgress(o.Out))
+		if err != nil {
+			return state, err
+		}
+		return state, finish(o.Out, program, info(o, target, program, args, state, start))
+	})
+}
+
+// inTemp gives do a directory for the time it runs.
+func inTemp(do func(dir string) (*os.ProcessState, error)) (status int, err error) {
+	dir, err := os.MkdirTemp("", "ftgo")
+	if err != nil {
+		return 2, err
+	}
+	state, err := do(dir)
+	err = errors.Join(err, os.RemoveAll(dir))
 	switch {
 	case state == nil:
 		return 2, err
 	case err != nil:
 		return max(1, state.ExitCode()), err
 	}
-	return exitStatus(state), nil // may not return; what run made is gone by now
+	return exitStatus(state), nil // may not return
 }
 
-// run is Run up to how the program ended; a nil state says that it did not begin.
-func run(o Options, target string, args []string) (*os.ProcessState, error) {
-	var text tracefile.Options
-	for _, name := range o.Text {
-		if err := text.Set(name); err != nil {
-			return nil, err
+// textOptions are the options that change how a trace is printed. The others are the program's.
+func textOptions(names []string) (text tracefile.Options, err error) {
+	for _, name := range names {
+		if !slices.Contains(programOptions, strings.TrimPrefix(name, "no")) {
+			if err := text.Set(name); err != nil {
+				return text, err
+			}
 		}
 	}
-	dir, err := os.MkdirTemp("", "ftgo-live")
+	return text, nil
+}
+
+var programOptions = []string{"overwrite"}
+
+// run builds and runs the program, which writes into the file trace. A nil state says that it did not begin.
+func run(o Options, target string, args []string, dir, trace string, p *progress) (state *os.ProcessState, program string, err error) {
+	program, err = build(o, target, dir)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	defer os.RemoveAll(dir)
-	program, err := build(o, target, dir)
-	if err != nil {
-		return nil, err
-	}
-	trace := filepath.Join(dir, "trace")
 	if err := os.WriteFile(trace, nil, 0o600); err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	if trace, err = filepath.Abs(trace); err != nil {
+		return nil, "", err
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -73,11 +119,13 @@ func run(o Options, target string, args []string) (*os.ProcessState, error) {
 	if strings.HasPrefix(program, dir) {
 		cmd.Args[0] = target // not a name that is gone when it is read
 	}
-	state, err := runChild(cmd)
+	p.begin()
+	state, err = runChild(cmd)
+	p.end()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", target, err)
+		return nil, "", fmt.Errorf("%s: %w", target, err)
 	}
-	return state, print(o, trace, program, text)
+	return state, program, nil
 }
 
 // build returns the path of the program to run.
@@ -152,7 +200,7 @@ func holds(path string) (hooks, library bool, err error) {
 
 func environment(o Options, trace string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
-		for _, key := range []string{"FTGO_TRACER", "FTGO_FILTER", "FTGO_NOTRACE", "FTGO_DEPTH", "FTGO_MAX_STACK", "FTGO_OUT", "FTGO_BUFFER", "FTGO_FILE", "FTGO_OPTIONS"} {
+		for _, key := range []string{"FTGO_TRACER", "FTGO_FILTER", "FTGO_NOTRACE", "FTGO_DEPTH", "FTGO_MAX_STACK", "FTGO_OUT", "FTGO_BUFFER", "FTGO_FILE", "FTGO_OPTIONS", "FTGO_CLOCK", "FTGO_THRESHOLD"} {
 			if strings.HasPrefix(s, key+"=") {
 				return true
 			}
@@ -173,12 +221,16 @@ func environment(o Options, trace string) []string {
 	if o.MaxStack > 0 {
 		set("FTGO_MAX_STACK", fmt.Sprint(o.MaxStack))
 	}
+	if o.Threshold > 0 {
+		set("FTGO_THRESHOLD", o.Threshold.String())
+	}
 	set("FTGO_BUFFER", o.Buffer)
+	set("FTGO_CLOCK", o.Clock)
+	set("FTGO_OPTIONS", strings.Join(o.Text, ","))
 	if shared {
 		set("FTGO_FILE", trace)
 	} else {
 		set("FTGO_OUT", trace)
-		set("FTGO_OPTIONS", strings.Join(o.Text, ","))
 	}
 	return env
 }
@@ -238,9 +290,13 @@ func print(o Options, trace, program string, text tracefile.Options) (err error)
 	}
 	t, err := tracefile.ReadFile(trace)
 	if err != nil {
-		return fmt.Errorf("%s left no trace: it ended before its first hook, or does not hold the library", program)
+		return noTrace(program)
 	}
 	defer t.Close()
 	t.Symbol = symbols(program)
 	return t.WriteText(w, text)
+}
+
+func noTrace(program string) error {
+	return fmt.Errorf("%s left no trace: it ended before its first hook, or does not hold the library", program)
 }
