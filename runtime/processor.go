@@ -110,6 +110,7 @@ func (p *processor) nextPage(now uint64) bool {
 	}
 	rt.Lock()
 	if p.page != nil {
+		*(*uint64)(unsafe.Add(p.page, tracefile.PEnd)) = now
 		buffer.retire(p.page)
 		p.page, p.count, p.room = nil, 0, 0
 	}
@@ -131,6 +132,7 @@ func (p *processor) nextPage(now uint64) bool {
 	*u32(tracefile.PProc) = uint32(p.id)
 	*u32(tracefile.PLost) = p.lost
 	*u32(tracefile.PRead) = 0
+	*u64(tracefile.PEnd) = 0
 	*(**processor)(unsafe.Add(c, tracefile.POwner)) = p
 	atomic.StoreUint32(u32(tracefile.PMagic), tracefile.PageMagic)
 	rt.Unlock()

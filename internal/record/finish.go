@@ -44,10 +44,7 @@ func finish(path, program string, info []string) error {
 	}
 	for len(meta) > 0 {
 		page := make([]byte, size)
-		le.PutUint32(page, tracefile.MetaMagic)
-		k := copy(page[8:], meta)
-		le.PutUint32(page[4:], uint32(k))
-		meta = meta[k:]
+		meta = meta[tracefile.PutMeta(page, meta):]
 		if _, err := f.WriteAt(page, end()); err != nil {
 			f.Truncate(end())
 			return fmt.Errorf("%s: %w; the records are in it, names of callers may be missing", path, err)

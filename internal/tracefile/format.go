@@ -12,7 +12,7 @@ const (
 	HeaderSize     = 4096
 	MinPage        = 4 << 10
 	MaxPage        = 64 << 10
-	PageHeaderSize = 64
+	PageHeaderSize = 80
 	RecordSize     = 16
 )
 
@@ -38,6 +38,7 @@ const (
 	HCounterKind = 116 // u32 what the counter counts
 	HMaxStack    = 120 // u32 maximum depth of the return stacks
 	HProcs       = 124 // u32 number of Ps
+	HSince       = 136 // u64 clock: records before it are not to be shown; 0 shows all
 	HExe         = 256 // u16 length, then the path of the program
 )
 
@@ -79,6 +80,7 @@ const (
 	PRead    = 40 // u32 what was read, and is not to be read again, see Slots
 	POwner   = 48 // u64 the program's own
 	PLink    = 56 // u64 the program's own
+	PEnd     = 64 // u64 clock when the P had filled the page; 0 while it has not
 )
 
 // A record is two words: the counter in the upper 56 bits of the first and its kind in the lower 8, and what the kind says in the
@@ -170,6 +172,36 @@ func AppendSymbol(b []byte, off uint32, name string) []byte {
 
 // AppendInfo appends a line about the recording.
 func AppendInfo(b []byte, line string) []byte { return appendMeta(b, MetaInfo, nil, line) }
+
+// PutMeta fills a page with as much of some metadata as it holds, and returns how much that is.
+func PutMeta(page, meta []byte) int {
+	binary.LittleEndian.PutUint32(page, MetaMagic)
+	n := copy(page[8:], meta)
+	binary.LittleEndian.PutUint32(page[4:], uint32(n))
+	return n
+}
+
+// PageOffsets adds the offsets in the text to a set that the records of a page name: of callers, and of goroutines' functions.
+func PageOffsets(page []byte, set map[uint32]bool) {
+	if binary.LittleEndian.Uint32(page) != PageMagic {
+		return
+	}
+	slots, _ := Slots(binary.LittleEndian.Uint32(page[PCommit:]))
+	b := page[PageHeaderSize:]
+	for b = b[:min(slots*RecordSize, len(b))]; len(b) >= RecordSize; {
+		w0, w1 := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		size, _ := Size(w0, w1)
+		switch n := int(size) * RecordSize; {
+		case n > len(b):
+			return
+		case uint8(w0) == KindFunction:
+			set[uint32(w1>>32)] = true
+		case uint8(w0) == KindSwitch || uint8(w0) == KindNamed:
+			set[binary.LittleEndian.Uint32(b[RecordSize:])] = true
+		}
+		b = b[int(size)*RecordSize:]
+	}
+}
 
 // A Table names the functions of a package; see hook.Table.
 type Table struct {

@@ -83,10 +83,11 @@ func (c *cursor) advance() bool {
 		}
 		n := c.seq
 		c.seq++
-		if c.skip >= 0 {
+		clock := Clock(w0, c.base)
+		if c.skip >= 0 || clock < c.t.since {
 			continue
 		}
-		c.ev = Event{Time: c.t.nanoseconds(Clock(w0, c.base)), Kind: kind, Proc: c.s.proc, Func: uint32(w1), g: c.g}
+		c.ev = Event{Time: c.t.nanoseconds(clock), Kind: kind, Proc: c.s.proc, Func: uint32(w1), g: c.g}
 		c.evN = n
 		upper := uint32(w1 >> 32)
 		switch kind {

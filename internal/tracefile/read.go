@@ -32,6 +32,7 @@ type Trace struct {
 	names      []string              // by number, filled on first use
 	procs      int
 	inBuffer   uint64
+	since      uint64
 	mono, tick uint64  // a pair of clock readings
 	rate       float64 // ns a tick
 }
@@ -64,7 +65,7 @@ func New(header []byte, n int, load func(i int, buf []byte) []byte, tables []Tab
 	if len(header) < HeaderSize {
 		return nil, errors.New("a trace begins with a header of 4096 bytes, and this has " + strconv.Itoa(len(header)))
 	}
-	t := &Trace{Header: header, load: load, pageSize: int(le.Uint32(header[HPageSize:]))}
+	t := &Trace{Header: header, load: load, since: le.Uint64(header[HSince:]), pageSize: int(le.Uint32(header[HPageSize:]))}
 	if t.pageSize < MinPage || t.pageSize > MaxPage || t.pageSize&(t.pageSize-1) != 0 {
 		return nil, fmt.Errorf("the trace's header says that its pages have %d bytes: 4096 to 65536 is right", t.pageSize)
 	}
@@ -276,7 +277,7 @@ func ReadFile(path string) (*Trace, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	t.file = f
-	if want := HeaderSize + int64(le.Uint32(head[HPages:]))*size; info.Size() < want {
+	if want := HeaderSize + int64(le.Uint32(head[HPages:]))*size; info.Size() < want && le.Uint32(head[HPages:]) != ^uint32(0) {
 		t.Lacks = fmt.Sprintf("the file ends after %d bytes of %d: what came then is missing", info.Size(), want)
 	}
 	return t, nil
@@ -294,16 +295,16 @@ func (t *Trace) Exe() string {
 	return string(t.Header[HExe+2 : HExe+2+n])
 }
 
-// Offsets returns the offsets in the text that the trace names: of callers, and of goroutines' functions.
+// Offsets returns the offsets in the text that the trace names.
 func (t *Trace) Offsets() map[uint32]bool {
 	set := map[uint32]bool{}
-	for e := range t.Events() {
-		if e.Kind == KindFunction {
-			set[e.Parent] = true
+	buf := make([]byte, t.pageSize)
+	for _, s := range t.streams {
+		for _, p := range s.pages {
+			if b := t.load(p.index, buf); len(b) >= PageHeaderSize {
+				PageOffsets(b, set)
+			}
 		}
-	}
-	for _, g := range t.goroutines {
-		set[g.start] = true
 	}
 	return set
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ftgo/ftgo/internal/tracefile"
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
@@ -31,6 +32,7 @@ func main() {
 		{"goroutines", goroutines},
 		{"profile", profile},
 		{"sleep", sleep},
+		{"snapshots", snapshots},
 	} {
 		if err := part.run(); err != nil {
 			fmt.Printf("%s: %v\n", part.name, err)
@@ -414,4 +416,93 @@ func sleep() error {
 		}
 	}
 	return fmt.Errorf("%v", ftrace.Profile())
+}
+
+// snapshots: while recording goes on, what is written is whole: every goroutine's calls nest, up to where its oldest records were overwritten.
+func snapshots() error {
+	check(ftrace.SetBufferSize(1 << 10))
+	only("main.*", "function_graph")
+	done := make(chan bool)
+	go func() {
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				for i := range 3000 {
+					both()
+					if i%50 == 0 {
+						time.Sleep(50 * time.Microsecond)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		close(done)
+	}()
+	n := 0
+	for more := true; more; n++ {
+		select {
+		case <-done:
+			more = false
+		default:
+		}
+		o := ftrace.SnapshotOptions{}
+		switch n % 3 {
+		case 1:
+			o.Last = 500 * time.Microsecond
+		case 2:
+			o.MaxBytes = 100 << 10
+		}
+		if err := whole(o); err != nil {
+			return err
+		}
+	}
+	if n < 3 {
+		return fmt.Errorf("there were %d snapshots", n)
+	}
+	return nil
+}
+
+func whole(o ftrace.SnapshotOptions) error {
+	f, err := os.CreateTemp("", "snapshot")
+	check(err)
+	defer os.Remove(f.Name())
+	defer f.Close()
+	check(ftrace.Snapshot(f, o))
+	if info, err := f.Stat(); err != nil || o.MaxBytes > 0 && info.Size() > o.MaxBytes+200<<10 {
+		return fmt.Errorf("%v bytes, at most %d were wanted: %v", info.Size(), o.MaxBytes, err)
+	}
+	t, err := tracefile.ReadFile(f.Name())
+	check(err)
+	defer t.Close()
+	depth, seen, first, last := map[uint64]int{}, 0, int64(0), int64(0)
+	for e := range t.Events() {
+		seen++
+		if first == 0 {
+			first = e.Time
+		}
+		last = e.Time
+		if !strings.HasPrefix(t.Name(e.Func), "main.") {
+			return fmt.Errorf("a function is called %s", t.Name(e.Func))
+		}
+		before, known := depth[e.Goid()]
+		switch e.Kind {
+		case tracefile.KindEntry:
+			if known && e.Lost == 0 && e.Depth != before {
+				return fmt.Errorf("goroutine %d enters at depth %d, not %d", e.Goid(), e.Depth, before)
+			}
+			depth[e.Goid()] = e.Depth + 1
+		case tracefile.KindReturn:
+			if known && e.Lost == 0 && e.Depth != before-1 {
+				return fmt.Errorf("goroutine %d leaves depth %d, not %d", e.Goid(), e.Depth, before-1)
+			}
+			depth[e.Goid()] = e.Depth
+		}
+	}
+	if o.Last > 0 && time.Duration(last-first) > o.Last+50*time.Millisecond {
+		return fmt.Errorf("%v, at most %v were wanted", time.Duration(last-first), o.Last)
+	}
+	if o == (ftrace.SnapshotOptions{}) && seen == 0 {
+		return fmt.Errorf("nothing was seen")
+	}
+	return nil
 }

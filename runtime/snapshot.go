@@ -1,0 +1,110 @@
+package ftrace
+
+import (
+	"cmp"
+	"encoding/binary"
+	"io"
+	"slices"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+// SnapshotOptions limit what Snapshot writes. The zero value writes all there is.
+type SnapshotOptions struct {
+	Last     time.Duration // only what was recorded in so long a time before now
+	MaxBytes int64         // no more than so many bytes of records, the newest
+}
+
+// Snapshot writes what is in the buffer as a file for ftgo replay, report and info, with the names of functions in it. Recording goes on meanwhile,
+// and nothing is consumed: with a tracer that is always on, this is a flight recorder. It stops nothing: a page is copied at a time, and one that is
+// overwritten while it is copied is left out.
+//
+// It may be called at any time and by any number of goroutines. It returns ErrNotInstrumented in a program without hooks, and otherwise errors of w
+// alone.
+func Snapshot(w io.Writer, o SnapshotOptions) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	ctl.Lock()
+	startBuffer()
+	ctl.Unlock()
+	awaitClock()
+	readers.RLock()
+	defer readers.RUnlock()
+	now, size := rt.Clock(), int(buffer.pageSize)
+	since := uint64(0)
+	if o.Last > 0 {
+		since = now - min(now, ticksOf(int64(o.Last)))
+	}
+	pages := recentPages(since)
+	if o.MaxBytes > 0 {
+		pages = pages[:min(len(pages), max(1, int(o.MaxBytes/int64(size))))]
+	}
+	// The metadata comes last, since it names what the pages hold, so the header cannot say how many pages there are. Those that are left out are
+	// written as pages that are not in use.
+	head, tabs := headAndTables()
+	le := binary.LittleEndian
+	le.PutUint64(head[tracefile.HSince:], since)
+	le.PutUint32(head[tracefile.HPages:], ^uint32(0)) // as many as there are
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	offsets := map[uint32]bool{}
+	page := make([]byte, size)
+	for _, c := range pages {
+		clear(page)
+		copyPage(page, unsafe.Slice((*byte)(c.page), size))
+		if le.Uint64(page[tracefile.PGen:]) != c.gen {
+			clear(page)
+		}
+		tracefile.PageOffsets(page, offsets)
+		if _, err := w.Write(page); err != nil {
+			return err
+		}
+	}
+	var meta []byte
+	for _, t := range tabs {
+		meta = tracefile.AppendTable(meta, t)
+	}
+	for off := range offsets {
+		if name := symbol(off); name != "" {
+			meta = tracefile.AppendSymbol(meta, off, name)
+		}
+	}
+	for len(meta) > 0 {
+		clear(page)
+		meta = meta[tracefile.PutMeta(page, meta):]
+		if _, err := w.Write(page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type recentPage struct {
+	page unsafe.Pointer
+	gen  uint64
+}
+
+// recentPages returns the pages that hold records since a reading of the clock, the newest first.
+func recentPages(since uint64) []recentPage {
+	rt.Lock()
+	n := buffer.n
+	rt.Unlock()
+	list := make([]recentPage, 0, n)
+	for i := range n {
+		c := *buffer.at(i)
+		u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(c, off)) }
+		if atomic.LoadUint32((*uint32)(c)) != tracefile.PageMagic {
+			continue
+		}
+		if end := atomic.LoadUint64(u64(tracefile.PEnd)); end == 0 || end >= since {
+			list = append(list, recentPage{c, atomic.LoadUint64(u64(tracefile.PGen))})
+		}
+	}
+	slices.SortFunc(list, func(a, b recentPage) int { return cmp.Compare(b.gen, a.gen) })
+	return list
+}
