@@ -71,6 +71,7 @@ func TestScripts(t *testing.T) {
 			"count":      count,
 			"debuginfo":  debuginfo,
 			"graph":      graph,
+			"killed":     killed,
 			"offpath":    offpath,
 			"same":       same(normalise),
 			"sameframes": same(func(s string) string { return arguments.ReplaceAllString(normalise(s), "") }),
