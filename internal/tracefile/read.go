@@ -1,6 +1,7 @@
 package tracefile
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type Trace struct {
 	streams    []*stream // by P
 	goroutines map[uint64]*goroutine
 	carried    map[uint64]*goroutine // what a Pipe knows from before
-	names      []string              // by number, filled on first use
+	byBase     []*named              // filled on first use
 	procs      int
 	inBuffer   uint64
 	since      uint64
@@ -185,27 +186,40 @@ func (t *Trace) Written() uint64 {
 
 // Name returns the name of a function.
 func (t *Trace) Name(id uint32) string {
-	if t.names == nil {
-		t.names = []string{}
-		for _, tab := range t.Tables {
-			n := int(tab.Base) + int(tab.N)
-			if n > maxFunctions {
-				continue
-			}
-			if n > len(t.names) {
-				t.names = append(t.names, make([]string, n-len(t.names))...)
-			}
-			EachName(tab.Names, func(i int, name, _ string, _ int) {
-				if i < int(tab.N) {
-					t.names[int(tab.Base)+i] = tab.Path + "." + name
-				}
-			})
+	if t.byBase == nil {
+		t.byBase = make([]*named, 0, len(t.Tables))
+		for i := range t.Tables {
+			t.byBase = append(t.byBase, &named{Table: &t.Tables[i]})
+		}
+		slices.SortStableFunc(t.byBase, func(a, b *named) int { return cmp.Compare(a.Base, b.Base) })
+	}
+	i, found := slices.BinarySearchFunc(t.byBase, id, func(n *named, id uint32) int { return cmp.Compare(n.Base, id) })
+	if !found {
+		i--
+	}
+	if i >= 0 {
+		if name := t.byBase[i].name(id - t.byBase[i].Base); name != "" {
+			return name
 		}
 	}
-	if int(id) < len(t.names) && t.names[id] != "" {
-		return t.names[id]
-	}
 	return "func#" + strconv.FormatUint(uint64(id), 10)
+}
+
+// named is a table, and the full names of its functions when they are asked for.
+type named struct {
+	*Table
+	names []string
+}
+
+func (n *named) name(i uint32) string {
+	if n.names == nil {
+		n.names = []string{}
+		EachName(n.Names, func(_ int, name, _ string, _ int) { n.names = append(n.names, n.Path+"."+name) })
+	}
+	if i >= n.N || int64(i) >= int64(len(n.names)) {
+		return ""
+	}
+	return n.names[i]
 }
 
 // EachName calls do with the functions that a table's Names lists.

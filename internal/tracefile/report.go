@@ -45,23 +45,24 @@ func (s *callStack) pop() openCall {
 
 // Report returns what the trace says of each function that was called, in no order. The names of two functions may be the same.
 func (t *Trace) Report() []*FuncReport {
-	var funcs []*FuncReport // by number
+	funcs := make([]*FuncReport, 1<<16) // by number
+	others := map[uint32]*FuncReport{}
 	of := func(id uint32) *FuncReport {
-		for int(id) >= len(funcs) {
-			funcs = append(funcs, make([]*FuncReport, max(1024, int(id)+1-len(funcs)))...)
+		if int64(id) < int64(len(funcs)) {
+			if funcs[id] == nil {
+				funcs[id] = &FuncReport{}
+			}
+			return funcs[id]
 		}
-		f := funcs[id]
+		f := others[id]
 		if f == nil {
 			f = &FuncReport{}
-			funcs[id] = f
+			others[id] = f
 		}
 		return f
 	}
 	stacks := map[*goroutine]*callStack{}
 	for e := range t.Events() {
-		if e.Func >= maxFunctions {
-			continue
-		}
 		switch e.Kind {
 		case KindFunction:
 			of(e.Func).Calls++
@@ -115,18 +116,21 @@ func (t *Trace) Report() []*FuncReport {
 			s.calls[n].child += d
 		}
 	}
-	list := make([]*FuncReport, 0, 1024)
+	var list []*FuncReport
+	add := func(id uint32, f *FuncReport) {
+		f.Name = t.Name(id)
+		if f.Returns > 0 {
+			f.Avg = f.sum / int64(f.Returns)
+		}
+		list = append(list, f)
+	}
 	for id, f := range funcs {
 		if f != nil {
-			f.Name = t.Name(uint32(id))
-			if f.Returns > 0 {
-				f.Avg = f.sum / int64(f.Returns)
-			}
-			list = append(list, f)
+			add(uint32(id), f)
 		}
+	}
+	for id, f := range others {
+		add(id, f)
 	}
 	return list
 }
-
-// maxFunctions is more than any program has; a larger number is damage.
-const maxFunctions = 1 << 26
