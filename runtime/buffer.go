@@ -270,7 +270,8 @@ func BufferSize() int {
 	return buffer.cap() * int(buffer.pageSize) / 1024
 }
 
-// reset empties the buffer: what is in it now counts neither as read nor as overwritten, and does not come any more.
+// reset empties the buffer: what is in it counts neither as written nor as read any more, and does not come. Called while no tracer's function is
+// under way.
 func (b *pagePool) reset() {
 	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(header, off)) }
 	rt.Lock()
@@ -278,13 +279,14 @@ func (b *pagePool) reset() {
 		b.drop(b.unretire())
 	}
 	for p := processors; p != nil; p = p.next {
-		if c := p.page; c != nil { // what the P adds meanwhile is left
+		if c := p.page; c != nil {
 			*(*uint32)(unsafe.Add(c, tracefile.PRead)) = atomic.LoadUint32((*uint32)(unsafe.Add(c, tracefile.PCommit)))
 		}
 		p.overwritten, p.read = 0, 0
 		atomic.StoreUint64(&p.dropped, 0)
 	}
 	*u64(tracefile.HOverwritten) = 0
+	goroutines.before = written()
 	atomic.StoreUint64(u64(tracefile.HDropped), 0)
 	atomic.StoreUint64(u64(tracefile.HOverrun), 0)
 	b.stuck.Store(false)

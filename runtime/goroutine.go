@@ -21,7 +21,7 @@ type goroutine struct {
 
 	depth   int32  // calls on the return stack
 	room    int32  // frames that stack has room for
-	seq     uint32 // records so far
+	seq     uint64 // records so far, those that found no room included
 	overrun uint32 // calls that lay below the maximum depth
 	start   uint32 // offset in the text of the goroutine's function
 	parent  uint64
@@ -44,11 +44,13 @@ var _ [goroutineSize - unsafe.Sizeof(goroutine{})]byte
 // goroutines is where states come from and go to. Guarded by the runtime lock.
 var goroutines struct {
 	free   unsafe.Pointer
-	slab   unsafe.Pointer
-	left   uintptr
-	live   int    // states in use
-	ended  uint64 // states taken back
-	broken uint64 // goroutines that ended with calls on their return stack
+	slab   unsafe.Pointer // the last of those that states are cut from; each begins with a pointer to the one before
+	left   uintptr        // bytes of it that are not in use
+	live   int            // states in use
+	ended  uint64         // states taken back
+	broken uint64         // goroutines that ended with calls on their return stack
+	seq    uint64         // records of the goroutines that have ended
+	before uint64         // records of all of them when the buffer was last emptied
 	stacks [stackClasses]unsafe.Pointer
 	bytes  unsafe.Pointer // for small stacks
 	room   uintptr
@@ -64,10 +66,11 @@ func newGoroutine(slot *unsafe.Pointer) *goroutine {
 		s.free = g.Next
 	} else {
 		if s.left == 0 {
-			s.slab, s.left = rt.Alloc(slabSize), slabSize
+			slab := rt.Alloc(slabSize)
+			*(*unsafe.Pointer)(slab) = s.slab
+			s.slab, s.left = slab, slabSize-goroutineSize
 		}
-		g = (*goroutine)(s.slab)
-		s.slab = unsafe.Add(s.slab, goroutineSize)
+		g = (*goroutine)(unsafe.Add(s.slab, slabSize-s.left))
 		s.left -= goroutineSize
 	}
 	s.live++
@@ -95,7 +98,24 @@ func drainDead() {
 		if g.depth != 0 {
 			goroutines.broken++
 		}
+		goroutines.seq += g.seq
+		g.seq = 0
 	}
+}
+
+// written counts the records of all goroutines, those that have ended included. Called with the runtime lock held.
+func written() uint64 {
+	drainDead()
+	s := &goroutines
+	n := s.seq
+	end := uintptr(slabSize) - s.left
+	for slab := s.slab; slab != nil; slab = *(*unsafe.Pointer)(slab) {
+		for off := uintptr(goroutineSize); off < end; off += goroutineSize {
+			n += (*goroutine)(unsafe.Add(slab, off)).seq
+		}
+		end = slabSize
+	}
+	return n
 }
 
 func (g *goroutine) frame(i int32) *frame {

@@ -8,9 +8,10 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// Stats counts what the library did since the buffer was last emptied, or since the program began where that is said. Every record that was
-// made is counted once: in Entries, Overwritten, Dropped or Read.
+// Stats counts what the library did since the buffer was last emptied, or since the program began where that is said. While nothing is traced
+// Written is the sum of Entries, Overwritten, Dropped and Read: the goroutines count the one, the buffer the others.
 type Stats struct {
+	Written     uint64 // records that were made
 	Entries     uint64 // records in the buffer
 	Overwritten uint64 // records that newer ones took the place of
 	Dropped     uint64 // records that found no room
@@ -47,7 +48,7 @@ func ReadStats() (s Stats) {
 		s.Read += c.Read
 	}
 	rt.Lock()
-	drainDead()
+	s.Written = written() - goroutines.before
 	s.Goroutines, s.Ended, s.Unbalanced = goroutines.live, goroutines.ended, goroutines.broken
 	rt.Unlock()
 	s.Overruns = Overruns()

@@ -96,7 +96,9 @@ func Reset() error {
 	ctl.Lock()
 	defer ctl.Unlock()
 	startBuffer()
+	quiesce()
 	buffer.reset()
+	usePointers()
 	return nil
 }
 

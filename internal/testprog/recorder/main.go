@@ -85,9 +85,14 @@ func text() string {
 	return b.String()
 }
 
+// sum is what has become of records. As many were written.
 func sum() uint64 {
 	s := ftrace.ReadStats()
-	return s.Entries + s.Overwritten + s.Dropped + s.Read
+	n := s.Entries + s.Overwritten + s.Dropped + s.Read
+	if n != s.Written {
+		check(fmt.Errorf("%d written, %+v", s.Written, s))
+	}
+	return n
 }
 
 func only(glob string, tracer string) {
