@@ -15,6 +15,7 @@ import (
 // SnapshotOptions limit what Snapshot writes. The zero value writes all there is.
 type SnapshotOptions struct {
 	Last     time.Duration // only what was recorded in so long a time before now
+	Since    time.Time     // only what was recorded since
 	MaxBytes int64         // no more than so many bytes of records, the newest
 }
 
@@ -36,6 +37,11 @@ func Snapshot(w io.Writer, o SnapshotOptions) error {
 	defer readers.RUnlock()
 	now, size := rt.Clock(), int(buffer.pageSize)
 	since := uint64(0)
+	if !o.Since.IsZero() {
+		if d := max(1, time.Since(o.Since)); o.Last <= 0 || d < o.Last {
+			o.Last = d
+		}
+	}
 	if o.Last > 0 {
 		since = now - min(now, ticksOf(int64(o.Last)))
 	}
