@@ -18,7 +18,8 @@ var file struct {
 	base unsafe.Pointer
 	size uintptr
 
-	whole bool // all of it is allocated
+	allocated uintptr // so far
+	zeros     bool    // by writing zeros
 }
 
 const fdFloor = 200 // the file's descriptor stays clear of those that programs count
@@ -36,6 +37,11 @@ func fileHeader(pages int) unsafe.Pointer {
 		rt.Fatal("the trace file " + file.path + " cannot be opened: " + err.Error())
 		return nil
 	}
+	var pid [8]byte
+	if n, err := syscall.Pread(fd, pid[:], tracefile.HPid); err == nil && n == len(pid) && pid != [8]byte{} {
+		syscall.Close(fd)
+		return nil
+	}
 	if hi, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, fdFloor); errno == 0 {
 		syscall.Close(fd)
 		fd = int(hi)
@@ -50,21 +56,18 @@ func fileHeader(pages int) unsafe.Pointer {
 		rt.Fatal("the trace file " + file.path + " cannot be mapped: " + errno.Error())
 		return nil
 	}
-	pid := (*uint64)(unsafe.Add(p, tracefile.HPid))
-	if *pid != 0 {
-		return nil
-	}
-	if !allocateHeader(fd, size) {
+	file.fd, file.size = fd, size
+	if !allocate(tracefile.HeaderSize) {
 		rt.Fatal("the trace file " + file.path + " finds no room")
 		return nil
 	}
-	*pid = uint64(syscall.Getpid())
+	*(*uint64)(unsafe.Add(p, tracefile.HPid)) = uint64(syscall.Getpid())
 	const room = tracefile.HeaderSize - tracefile.HExe - 2
 	name := unsafe.Slice((*byte)(unsafe.Add(p, tracefile.HExe+2)), room)
 	if n, err := syscall.Readlink("/proc/self/exe", name); err == nil && n < room {
 		*(*uint16)(unsafe.Add(p, tracefile.HExe)) = uint16(n)
 	}
-	file.fd, file.base, file.size = fd, p, size
+	file.base = p
 	return p
 }
 
@@ -77,28 +80,40 @@ func filePage(i int) unsafe.Pointer {
 	if off+uintptr(buffer.pageSize) > file.size {
 		return nil
 	}
-	if !file.whole && fallocate(file.fd, off, uintptr(buffer.pageSize)) != 0 {
+	if end := off + uintptr(buffer.pageSize); end > file.allocated && !allocate(end) {
 		*(*uint32)(unsafe.Add(file.base, tracefile.HState)) |= tracefile.StateNoSpace
 		return nil
 	}
 	return unsafe.Add(file.base, off)
 }
 
-// allocateHeader makes sure that the header has room on the file system. On one that does not know how to allocate, it writes zeros for
-// the whole file.
-func allocateHeader(fd int, size uintptr) bool {
-	switch errno := fallocate(fd, 0, tracefile.HeaderSize); errno {
-	case 0:
-		return true
-	case syscall.EOPNOTSUPP, syscall.ENOSYS:
-		var zeros [4096]byte
-		for off := int64(0); off < int64(size); off += int64(len(zeros)) {
-			if n, err := syscall.Pwrite(fd, zeros[:], off); err != nil || n != len(zeros) {
-				return false
-			}
+// ahead is how much of the file is allocated at a time, if there is room: bytes.
+const ahead = 4 << 20
+
+// allocate makes sure that the file has room on the file system up to end. Where that does not know how to allocate, zeros are written.
+func allocate(end uintptr) bool {
+	from := file.allocated
+	if !file.zeros {
+		far := min(end+ahead, file.size)
+		errno := fallocate(file.fd, from, far-from)
+		if errno == syscall.ENOSPC || errno == syscall.EDQUOT {
+			far = end
+			errno = fallocate(file.fd, from, far-from)
 		}
-		file.whole = true
-		return true
+		if errno == 0 {
+			file.allocated = far
+			return true
+		}
+		file.zeros = errno == syscall.EOPNOTSUPP || errno == syscall.ENOSYS
 	}
-	return false
+	for file.zeros && file.allocated < end {
+		n, err := syscall.Pwrite(file.fd, zeros[:min(uintptr(len(zeros)), end-file.allocated)], int64(file.allocated))
+		if err != nil || n <= 0 {
+			return false
+		}
+		file.allocated += uintptr(n)
+	}
+	return file.allocated >= end
 }
+
+var zeros [4096]byte

@@ -99,13 +99,24 @@ func textOptions(names []string) (text tracefile.Options, err error) {
 	return text, nil
 }
 
-var programOptions = []string{"overwrite"}
+var programOptions = []string{"overwrite", "sleep-time", "graph-time", "function-fork"}
 
 // run builds and runs the program, which writes into the file trace. A nil state says that it did not begin.
 func run(o Options, target string, args []string, dir, trace string, p *progress) (state *os.ProcessState, program string, err error) {
 	program, err = build(o, target, dir)
 	if err != nil {
 		return nil, "", err
+	}
+	switch fi, err := os.Lstat(trace); {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return nil, "", err
+	case !fi.Mode().IsRegular():
+		return nil, "", fmt.Errorf("%s is there and not a file: the trace wants a file that can be mapped", trace)
+	default: // as perf and uftrace do
+		if err := os.Rename(trace, trace+".old"); err != nil {
+			return nil, "", err
+		}
 	}
 	if err := os.WriteFile(trace, nil, 0o600); err != nil {
 		return nil, "", err
