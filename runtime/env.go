@@ -1,6 +1,7 @@
 package ftrace
 
 import (
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 var env struct {
 	tracer string // FTGO_TRACER, until it is switched on
 	out    string // FTGO_OUT: where the text goes when the program ends; "" is standard error
+	stat   string // FTGO_PROFILE: where the profile goes when the program ends; "" is nowhere
 	on     bool   // the environment switched a tracer on
 	buffer int    // FTGO_BUFFER, kB
 	failed string // what was wrong
@@ -73,6 +75,7 @@ func readEnvironment() {
 		}
 	}
 	env.tracer = rt.Getenv("FTGO_TRACER")
+	env.stat = rt.Getenv("FTGO_PROFILE")
 	env.out = rt.Getenv("FTGO_OUT")
 	file.path = rt.Getenv("FTGO_FILE")
 	if val := rt.Getenv("FTGO_FILTER"); val != "" {
@@ -81,7 +84,13 @@ func readEnvironment() {
 	if val := rt.Getenv("FTGO_NOTRACE"); val != "" {
 		filters.notrace = strings.Split(val, ",")
 	}
-	if env.tracer == "" || env.failed != "" {
+	if env.failed != "" {
+		return
+	}
+	if env.stat != "" {
+		setProfile(true)
+	}
+	if env.tracer == "" {
 		return
 	}
 	env.on = true
@@ -124,7 +133,7 @@ func checkEnvironment() {
 	if fail == "" && env.tracer != "" {
 		fail = "FTGO_TRACER: " + noTracer(env.tracer).Error()
 	}
-	if fail == "" && env.on {
+	if fail == "" && (env.on || env.stat != "") {
 		if err := noMatch("FTGO_FILTER", filters.filter); err != nil {
 			fail = err.Error()
 		} else if err := noMatch("FTGO_NOTRACE", filters.notrace); err != nil {
@@ -132,7 +141,7 @@ func checkEnvironment() {
 		}
 	}
 	if fail != "" {
-		env.on = false
+		env.on, env.stat = false, ""
 		rt.Fatal(fail)
 		os.Exit(2)
 	}
@@ -142,27 +151,40 @@ var ended atomic.Bool
 
 // end is called when the program ends by main's return, os.Exit or a panic. It writes the trace that the environment asked for.
 func end() {
-	if !env.on || header == nil || ended.Swap(true) {
+	if !env.on && env.stat == "" || header == nil || ended.Swap(true) {
 		return
 	}
 	Stop()
+	if env.stat != "" {
+		writeAtEnd("FTGO_PROFILE", env.stat, WriteReport)
+	}
+	if !env.on {
+		return
+	}
 	finish(tracefile.StateEnded)
-	if mapped() {
+	if !mapped() {
+		writeAtEnd("FTGO_OUT", env.out, WriteTrace)
+	}
+}
+
+// writeAtEnd writes to the file that a variable of the environment names, %p for the process's number, or to standard error. For the null device
+// nothing is formatted.
+func writeAtEnd(key, path string, write func(io.Writer) error) {
+	if path == os.DevNull {
 		return
 	}
 	w := os.Stderr
-	if env.out != "" {
-		path := strings.ReplaceAll(env.out, "%p", strconv.Itoa(os.Getpid()))
-		f, err := os.Create(path)
+	if path != "" {
+		f, err := os.Create(strings.ReplaceAll(path, "%p", strconv.Itoa(os.Getpid())))
 		if err != nil {
-			rt.Fatal("FTGO_OUT: " + err.Error())
+			rt.Fatal(key + ": " + err.Error())
 			return
 		}
 		defer f.Close()
 		w = f
 	}
-	if err := WriteTrace(w); err != nil {
-		rt.Fatal("the trace cannot be written: " + err.Error())
+	if err := write(w); err != nil {
+		rt.Fatal(key + ": " + err.Error())
 	}
 }
 

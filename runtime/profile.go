@@ -207,6 +207,7 @@ func eachStat(do func(id uint32, s *stat)) {
 // FuncStats is what the profile says of a function. Times are of calls that have returned.
 type FuncStats struct {
 	Func     *Func
+	Name     string // with its import path
 	Hits     uint64
 	Total    time.Duration // with the calls below; a recursive function's calls count each
 	Self     time.Duration // without
@@ -250,14 +251,15 @@ func Profile() []FuncStats {
 	tick := 1e9 / float64(ticksOf(1e9))
 	var list []FuncStats
 	eachTable(func(t *hook.Table) {
-		for i := range t.N {
+		tracefile.EachName(t.Names, func(j int, name, _ string, _ int) {
+			i := uint32(j)
 			s := sums[t.Base+i]
 			if s == nil {
-				continue
+				return
 			}
 			ns := func(ticks uint64) time.Duration { return time.Duration(float64(ticks) * tick) }
 			f := FuncStats{
-				Func: (*Func)(siteOf(t, i)), Hits: s.hits, Total: ns(s.total), Self: ns(s.self), Mean: ns(s.total / s.hits),
+				Func: (*Func)(siteOf(t, i)), Name: t.Path + "." + name, Hits: s.hits, Total: ns(s.total), Self: ns(s.self), Mean: ns(s.total / s.hits),
 				Min: ns(s.min), Max: ns(s.max), hist: hists[t.Base+i], tick: tick,
 			}
 			if n := float64(s.hits); n > 1 {
@@ -265,7 +267,7 @@ func Profile() []FuncStats {
 				f.Variance = max(0, (n*s.squares-total*total)/(n*(n-1))) * tick * tick / 1e6
 			}
 			list = append(list, f)
-		}
+		})
 	})
 	slices.SortFunc(list, func(a, b FuncStats) int {
 		if a.Total != b.Total {
@@ -276,8 +278,24 @@ func Profile() []FuncStats {
 	return list
 }
 
-// WriteProfile writes what was counted as the kernel's files trace_stat/function<cpu> do, all Ps together. With the option nograph-time times are
-// without the calls below.
+// WriteReport writes what was counted as ftgo report does a trace: all columns, and names in full. Totals are the sums of all calls, also of those
+// that a function makes of itself.
+func WriteReport(w io.Writer) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	return tracefile.WriteTable(w, func(yield func(tracefile.Row) bool) {
+		for _, f := range Profile() {
+			if !yield(tracefile.Row{Name: f.Name, Calls: f.Hits, Total: int64(f.Total), Self: int64(f.Self), Avg: int64(f.Mean),
+				Min: int64(f.Min), Max: int64(f.Max), P50: int64(f.Percentile(50)), P99: int64(f.Percentile(99))}) {
+				return
+			}
+		}
+	})
+}
+
+// WriteProfile writes what was counted as the kernel's files trace_stat/function<cpu> do, all Ps together, names cut off
+// behind 30 bytes as there. With the option nograph-time times are without the calls below.
 func WriteProfile(w io.Writer) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -293,7 +311,7 @@ func WriteProfile(w io.Writer) error {
 		if self {
 			total, mean = f.Self, f.Self/time.Duration(f.Hits)
 		}
-		tracefile.WriteStat(b, f.Func.Name(), f.Hits, int64(total), int64(mean), f.Variance)
+		tracefile.WriteStat(b, f.Name, f.Hits, int64(total), int64(mean), f.Variance)
 	}
 	return errors.Join(b.Flush())
 }

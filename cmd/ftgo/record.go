@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -78,7 +76,8 @@ func recordCommand(status *int) *cobra.Command {
 		Short: "build a program with hooks, run it, and keep its trace in a file",
 		Long: `ftgo record builds TARGET as ftgo live does, runs it, and keeps its trace in a file, for ftgo replay, report and info. What was recorded is in
 the file however the program ends, and whatever becomes of ftgo record meanwhile. With -b the file is a buffer of that size, of which the
-oldest records are overwritten; otherwise it grows to 64 GiB, or until the disk is full, when recording stops and the program goes on.
+oldest records are overwritten; otherwise it grows to 64 GiB, or until the disk is full, when recording stops and the program goes on. A file
+that is there already is kept under its name with .old behind it.
 
 	ftgo record ./cmd/server -addr :8080
 	ftgo report
@@ -204,38 +203,17 @@ exceed, to an eighth of it. Where a function calls itself its total is that of t
 			if by == "name" {
 				slices.SortStableFunc(list, func(a, b *tracefile.FuncReport) int { return strings.Compare(a.Name, b.Name) })
 			}
-			return writeReport(os.Stdout, list)
+			return tracefile.WriteTable(os.Stdout, func(yield func(tracefile.Row) bool) {
+				for _, f := range list {
+					if !yield(f.Row()) {
+						return
+					}
+				}
+			})
 		},
 	}
 	cmd.Flags().StringVarP(&by, "sort", "s", "total", "sort by `key`: total, self, calls, avg, min, max, p50, p99 or name")
 	return cmd
-}
-
-func writeReport(out io.Writer, list []*tracefile.FuncReport) error {
-	w := bufio.NewWriter(out)
-	fmt.Fprintf(w, "%12s%12s%12s%12s%12s%12s%12s%12s  %s\n", "Total time", "Self time", "Calls", "Avg", "Min", "Max", "p50", "p99", "Function")
-	line := strings.Repeat("  ==========", 8)
-	fmt.Fprintf(w, "%s  ====================\n", line)
-	for _, f := range list {
-		fmt.Fprintf(w, "%12s%12s%12d%12s%12s%12s%12s%12s  %s\n", duration(f.Total), duration(f.Self), f.Calls,
-			duration(f.Avg), duration(f.Min), duration(f.Max), duration(f.Percentile(50)), duration(f.Percentile(99)), f.Name)
-	}
-	return w.Flush()
-}
-
-// duration formats a time as uftrace does: three digits behind the point, and the unit that leaves at most three before it.
-func duration(ns int64) string {
-	x, unit := float64(ns)/1e3, "us"
-	for _, u := range []struct {
-		times float64
-		unit  string
-	}{{1e3, "ms"}, {1e3, " s"}, {60, " m"}, {60, " h"}} {
-		if x < u.times {
-			break
-		}
-		x, unit = x/u.times, u.unit
-	}
-	return fmt.Sprintf("%.3f %s", x, unit)
 }
 
 // infoCommand makes "ftgo info".

@@ -22,6 +22,11 @@ func (f *FuncReport) Percentile(q float64) int64 {
 	return min(max(int64(Percentile(f.hist, q)), f.Min), f.Max)
 }
 
+// Row is the function's row of a table.
+func (f *FuncReport) Row() Row {
+	return Row{f.Name, f.Calls, f.Total, f.Self, f.Avg, f.Min, f.Max, f.Percentile(50), f.Percentile(99)}
+}
+
 // openCall is a call that has not returned.
 type openCall struct {
 	fn    uint32
