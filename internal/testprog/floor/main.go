@@ -1,27 +1,28 @@
 // Floor measures what a traced call costs beside what it cannot cost less than: for the graph tracer and the profile two readings of the clock and
-// two records of 16 bytes, for the function tracer one of each. All are measured in turns, and the medians are printed, in ns beyond the plain
-// call, and over the floor.
+// two records of 16 bytes, for the function tracer one of each; how well two goroutines on two cores do beside one; and what goroutines cost that
+// have made traced calls. All that is compared is measured in turns, and medians are printed, a line each: a name, and pairs of value and unit as in
+// the benchmarks of package testing.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 	"unsafe"
 
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-const (
-	rounds = 41
-	calls  = 200_000
-)
+const calls = 200_000
 
 var (
-	sink int
-	ring [1 << 16]byte
-	pos  uintptr
+	rounds = flag.Int("rounds", 41, "measure `n` times")
+	ring   [1 << 16]byte
+	pos    uintptr
 )
 
 // plain has no hook.
@@ -62,57 +63,192 @@ func store(now uint64) {
 //go:norace
 func loop(f func(int) int) time.Duration {
 	start := time.Now()
-	for i := range calls {
-		sink += f(i)
+	n := 0
+	for range calls {
+		n = f(n)
 	}
 	return time.Since(start)
 }
 
+// fib and tracedFib are the programs that run on one and on two cores.
+//
+//go:noinline
+//go:norace
+func fib(n int) int {
+	if n < 2 {
+		return n
+	}
+	return fib(n-1) + fib(n-2)
+}
+
+//go:noinline
+func tracedFib(n int) int {
+	if n < 2 {
+		return n
+	}
+	return tracedFib(n-1) + tracedFib(n-2)
+}
+
+type measured struct {
+	name, tracer string
+	profile      bool
+	f            func(int) int
+	floor        int // index of what it is compared with
+	ns, scale    []float64
+	allocs       uint64
+}
+
 func main() {
-	check(ftrace.SetFilter("main.hooked"))
-	cases := []struct {
-		name, tracer string
-		profile      bool
-		f            func(int) int
-		ns           []float64
-	}{
+	flag.Parse()
+	check(ftrace.SetFilter("main.hooked", "main.tracedFib"))
+	cases := []measured{
 		{name: "plain", tracer: "nop", f: plain},
 		{name: "off", tracer: "nop", f: hooked},
-		{name: "floor of graph and profile", tracer: "nop", f: floorGraph},
-		{name: "floor of function", tracer: "nop", f: floorFunction},
-		{name: "function_graph", tracer: "function_graph", f: hooked},
-		{name: "function", tracer: "function", f: hooked},
-		{name: "profile", tracer: "nop", profile: true, f: hooked},
+		{name: "floor-of-graph-and-profile", tracer: "nop", f: floorGraph},
+		{name: "floor-of-function", tracer: "nop", f: floorFunction},
+		{name: "function_graph", tracer: "function_graph", f: hooked, floor: 2},
+		{name: "function", tracer: "function", f: hooked, floor: 3},
+		{name: "profile", tracer: "nop", profile: true, f: hooked, floor: 2},
 	}
-	for range rounds {
+	for range *rounds {
 		for i := range cases {
 			c := &cases[i]
-			check(ftrace.SetTracer(c.tracer))
-			if c.profile {
-				check(ftrace.StartProfile())
-			}
-			loop(c.f)
-			c.ns = append(c.ns, float64(loop(c.f).Nanoseconds())/calls)
-			check(ftrace.StopProfile())
+			c.on(func() {
+				loop(c.f)
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				d := loop(c.f)
+				runtime.ReadMemStats(&after)
+				c.ns = append(c.ns, float64(d.Nanoseconds())/calls)
+				c.allocs += after.Mallocs - before.Mallocs
+			})
 		}
-	}
-	median := func(ns []float64) float64 {
-		slices.Sort(ns)
-		return ns[len(ns)/2]
 	}
 	base := median(cases[0].ns)
-	for i, c := range cases {
+	for _, c := range cases[1:] {
 		ns := median(c.ns) - base
-		floor := median(cases[2].ns) - base
-		if c.name == "function" {
-			floor = median(cases[3].ns) - base
+		fmt.Printf("%s %.2f ns/call %.2f allocs/call", c.name, ns, float64(c.allocs/uint64(*rounds))/calls)
+		if c.floor != 0 {
+			fmt.Printf(" %.3f floors", ns/(median(cases[c.floor].ns)-base))
 		}
-		if i < 4 {
-			fmt.Printf("%-28s%8.2f ns\n", c.name, ns)
-		} else {
-			fmt.Printf("%-28s%8.2f ns%8.2f of the floor\n", c.name, ns, ns/floor)
+		fmt.Println()
+	}
+	if runtime.GOMAXPROCS(0) > 1 {
+		scaling(cases)
+	}
+	goroutines()
+}
+
+// on runs do with the case's tracer.
+func (c *measured) on(do func()) {
+	check(ftrace.SetTracer(c.tracer))
+	if c.profile {
+		check(ftrace.StartProfile())
+	}
+	do()
+	check(ftrace.StopProfile())
+}
+
+// scaling compares how much more two goroutines get done than one, plain and traced.
+func scaling(cases []measured) {
+	for range *rounds {
+		for i := range cases {
+			c := &cases[i]
+			f, n := tracedFib, 22
+			switch {
+			case i == 0:
+				f, n = fib, 28
+			case c.floor == 0:
+				continue
+			}
+			c.on(func() {
+				one := parallel(1, f, n)
+				two := parallel(2, f, n)
+				c.scale = append(c.scale, 2*one.Seconds()/two.Seconds())
+			})
 		}
 	}
+	plain := median(cases[0].scale)
+	for _, c := range cases {
+		if len(c.scale) > 0 {
+			fmt.Printf("%s-on-two-cores %.3f times-one %.3f of-plain\n", c.name, median(c.scale), median(c.scale)/plain)
+		}
+	}
+}
+
+func parallel(goroutines int, f func(int) int, n int) time.Duration {
+	start := time.Now()
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() { f(n) })
+	}
+	wg.Wait()
+	return time.Since(start)
+}
+
+// goroutines measures what 100,000 parked goroutines cost beyond what they do without tracing, and a million that end.
+func goroutines() {
+	park("nop", 100_000) // makes what the runtime keeps for as many
+	without, _ := park("nop", 100_000)
+	with, stacks := park("function_graph", 100_000)
+	fmt.Printf("parked-goroutines %.0f B/goroutine %.0f stack-B/goroutine\n", with-without, stacks)
+	check(ftrace.SetTracer("function_graph"))
+	churn(1000)
+	before := outside()
+	churn(1_000_000)
+	fmt.Printf("ended-goroutines %.3f B/goroutine\n", (outside()-before)/1e6)
+	check(ftrace.SetTracer("nop"))
+}
+
+// outside is the memory that the library has, among other things of the runtime's own that do not lie on the heap.
+func outside() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.OtherSys)
+}
+
+func churn(n int) {
+	for range n / 100 {
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() { hooked(1) })
+		}
+		wg.Wait()
+	}
+}
+
+// park returns by how many bytes the runtime's other memory, and the stacks, grow for each of n goroutines that have called and wait.
+func park(tracer string, n int) (other, stacks float64) {
+	check(ftrace.SetTracer(tracer))
+	hooked(1)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	wait := make(chan struct{})
+	var started, ended sync.WaitGroup
+	for range n {
+		started.Add(1)
+		ended.Add(1)
+		go func() {
+			tracedFib(4)
+			started.Done()
+			<-wait
+			ended.Done()
+		}()
+	}
+	started.Wait()
+	runtime.ReadMemStats(&after)
+	close(wait)
+	ended.Wait()
+	check(ftrace.SetTracer("nop"))
+	per := func(a, b uint64) float64 { return (float64(b) - float64(a)) / float64(n) }
+	return per(before.OtherSys+before.HeapAlloc, after.OtherSys+after.HeapAlloc), per(before.StackInuse, after.StackInuse)
+}
+
+func median(ns []float64) float64 {
+	slices.Sort(ns)
+	return ns[len(ns)/2]
 }
 
 func check(err error) {
