@@ -212,7 +212,7 @@ func churn(n int) {
 	for range n / 100 {
 		var wg sync.WaitGroup
 		for range 100 {
-			wg.Go(func() { hooked(1) })
+			wg.Go(func() { _ = hooked(1) })
 		}
 		wg.Wait()
 	}
@@ -221,7 +221,7 @@ func churn(n int) {
 // park returns by how many bytes the runtime's other memory, and the stacks, grow for each of n goroutines that have called and wait.
 func park(tracer string, n int) (other, stacks float64) {
 	check(ftrace.SetTracer(tracer))
-	hooked(1)
+	_ = hooked(1)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -231,7 +231,7 @@ func park(tracer string, n int) (other, stacks float64) {
 		started.Add(1)
 		ended.Add(1)
 		go func() {
-			tracedFib(4)
+			_ = tracedFib(4)
 			started.Done()
 			<-wait
 			ended.Done()

@@ -35,7 +35,7 @@ func main() {
 		go func() {
 			atomic.StoreUint64(word(0), ftrace.Goid())
 			for n := uint64(1); ; n++ {
-				work(int(n) % 5)
+				_ = work(int(n) % 5)
 				atomic.StoreUint64(word(1), n)
 				if n%100 == 0 {
 					runtime.Gosched()
