@@ -5,11 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -69,6 +71,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"count":      count,
+			"counts":     counts,
 			"debuginfo":  debuginfo,
 			"graph":      graph,
 			"killed":     killed,
@@ -76,6 +79,7 @@ func TestScripts(t *testing.T) {
 			"same":       same(normalise),
 			"sameframes": same(func(s string) string { return arguments.ReplaceAllString(normalise(s), "") }),
 			"traced":     traced,
+			"truncate":   truncate,
 		},
 	})
 }
@@ -94,6 +98,38 @@ func count(ts *testscript.TestScript, neg bool, args []string) {
 	if want, err := strconv.Atoi(args[2]); err != nil || (n == want) == neg {
 		ts.Fatalf("%s has %d lines with %q, want %s", args[1], n, args[0], args[2])
 	}
+}
+
+// counts TABLE TABLE: two tables of functions, of a report or a profile, have the same functions, each with as many calls.
+func counts(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: counts TABLE TABLE")
+	}
+	read := func(name string) map[string]string {
+		calls := map[string]string{}
+		for i, line := range strings.Split(ts.ReadFile(name), "\n") {
+			if f := tableRow.FindStringSubmatch(line); i > 1 && f != nil {
+				calls[f[2]] = f[1]
+			}
+		}
+		return calls
+	}
+	a, b := read(args[0]), read(args[1])
+	if diff := cmp.Diff(a, b); diff != "" || len(a) == 0 {
+		ts.Fatalf("%s and %s differ: %s", args[0], args[1], diff)
+	}
+}
+
+var tableRow = regexp.MustCompile(`^.{24} +([0-9]+) .{60} +(.*)$`)
+
+// truncate FILE SIZE cuts a file off.
+func truncate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: truncate FILE SIZE")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), int64(n)))
 }
 
 // graph TRACE WANT: the calls of a graph, without the columns in front of them and what marks a switch of the task. A call that calls nothing is a
