@@ -67,7 +67,7 @@ func main() {
 		}
 	}
 	check(ftrace.StopProfile())
-	if written == 0 || overwritten == 0 || dropped == 0 || snapshots.Load() == 0 || lines.Load() == 0 {
+	if written == 0 || overwritten+dropped == 0 || snapshots.Load() == 0 || lines.Load() == 0 {
 		fail(fmt.Errorf("%d records, %d overwritten, %d dropped, %d in snapshots, %d lines", written, overwritten, dropped, snapshots.Load(), lines.Load()))
 	}
 	// What is in the buffer is what is written out.
