@@ -11,8 +11,9 @@
 //
 // The environment does the same for a program as it stands: FTGO_TRACER names the tracer, FTGO_FILTER and FTGO_NOTRACE are globs
 // separated by commas, FTGO_DEPTH is max_graph_depth, FTGO_MAX_STACK the depth of the return stacks, FTGO_BUFFER the size of the buffer
-// (such as 64M), FTGO_OPTIONS options of SetOption separated by commas, and FTGO_OUT the file that gets the trace when the program ends
-// (%p in it is the process's number; standard error if it is not set).
+// (such as 64M), FTGO_THRESHOLD is tracing_thresh (such as 10us), FTGO_CLOCK is trace_clock, FTGO_OPTIONS options of SetOption separated by commas,
+// and FTGO_OUT the file that gets the trace when the program ends (%p in it is the process's number; standard error if it is not set).
+// FTGO_PROFILE is the file that gets the function profile; it needs no tracer.
 //
 // In a program without hooks the package links and does nothing; what needs hooks returns ErrNotInstrumented.
 package ftrace
