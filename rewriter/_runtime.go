@@ -1,7 +1,7 @@
 package runtime
 
 // This file is added to package runtime when ftgo compiles it. The declarations of internal/hook come with it, under the names
-// ftgo_Site, ftgo_Table, ftgo_Slot, ftgo_Goroutine, ftgo_Hooks, ftgo_Runtime and ftgo_ABI. Patches elsewhere in the package, each made by shape, call
+// ftgo_Site, ftgo_Table, ftgo_Slot, ftgo_Goroutine, ftgo_Processor, ftgo_Frame, ftgo_Hooks, ftgo_Runtime and ftgo_ABI. Patches elsewhere in the package, each made by shape, call
 // ftgo_funcID, ftgo_elide, ftgo_recoverID, ftgo_recovery, ftgo_goexit1 and ftgo_born, put the fields ftgo, ftgoSet, ftgoNote and ftgoBusy into g and ftgo into p, and rename
 // gdestroy, dropg, execute, runExitHooks, coroexit, preprintpanics and fpTracebackPartialExpand to names that begin with std_ (not with ftgo_: that would hide them
 // from stack traces, and from the count of frames by which gorecover tells who may recover).
@@ -54,6 +54,12 @@ func init() {
 	if r.Ticking = ftgo_invariant(); !r.Ticking {
 		r.Mono = 1
 	}
+	if ftgo_direct && r.Ticking {
+		r.Direct = ftgo_ModeGraph | ftgo_ModeProfile
+		if framepointer_enabled && !ftgo_inlines { // the caller is where the frame pointer says
+			r.Direct |= ftgo_ModeFunction
+		}
+	}
 	r.Nanotime = nanotime
 	r.Text = firstmoduledata.text
 	r.Enter = ftgo_enterByHand
@@ -85,11 +91,12 @@ func ftgo_ended() {
 	}
 }
 
-// ftgo_take reports whether a function that is entered with a mask that is not zero should call its wrapper. It should not when
-// the wrapper is what called it, which the note tells; inside a hook (recursion guard); on g0 and on the signal stack.
+// ftgo_takeInlined reports whether a function that is entered with a mask that is not zero should call its wrapper. It should not when
+// the wrapper is what called it, which the note tells; inside a hook (recursion guard); on g0 and on the signal stack. It is ftgo_take for a
+// function that the compiler may inline with its hook.
 //
-//go:linkname ftgo_take
-func ftgo_take(site *ftgo_Site) bool {
+//go:linkname ftgo_takeInlined
+func ftgo_takeInlined(site *ftgo_Site) bool {
 	gp := getg()
 	if gp.ftgoNote == uintptr(unsafe.Pointer(site)) {
 		gp.ftgoNote = 0
@@ -101,13 +108,14 @@ func ftgo_take(site *ftgo_Site) bool {
 // ftgo_inlines says that the compiler may inline functions with hooks, as it does if it has a profile: then frames are not functions.
 const ftgo_inlines = false
 
-// ftgo_enter is the entry hook of a wrapper. Leaving the note is its last act on every path: without it the function and its
-// wrapper would call each other for ever. It and ftgo_exit are what a traced call costs besides the library: the goroutine is asked for anew
-// where it is needed, since it is in a register, and would be saved on the stack otherwise.
+// ftgo_enterSlow is the entry hook of a wrapper. Leaving the note is its last act on every path: without it the function and its
+// wrapper would call each other for ever. Where the hooks are in assembly language (_hooks_amd64.s) ftgo_enter comes here if something has to be
+// made first; elsewhere this is ftgo_enter: then it and ftgo_exit are what a traced call costs besides the library. The goroutine is asked for
+// anew where it is needed, since it is in a register, and would be saved on the stack otherwise.
 //
-//go:linkname ftgo_enter
+//go:linkname ftgo_enterSlow
 //go:noinline
-func ftgo_enter(site *ftgo_Site) uintptr {
+func ftgo_enterSlow(site *ftgo_Site) uintptr {
 	getg().ftgoBusy = 1
 	var parent uintptr
 	if ftgo_runtime.Parents != 0 {
@@ -143,7 +151,7 @@ func ftgo_call(site *ftgo_Site, parent uintptr) uintptr {
 	return tok
 }
 
-// ftgo_enterInlined is ftgo_enter for a function that the compiler may inline with its hook: then the frame above the wrapper's is not the
+// ftgo_enterInlined is ftgo_enterSlow for a function that the compiler may inline with its hook: then the frame above the wrapper's is not the
 // function's but its caller's.
 //
 //go:linkname ftgo_enterInlined
@@ -237,7 +245,7 @@ func ftgo_enterAt(site *ftgo_Site) int {
 	tok := ftgo_call(site, parent)
 	gp := getg()
 	if tok != 0 {
-		tok = ftgo_hooks.Frame(&gp.ftgo, gp.stack.hi-sys.GetCallerSP())
+		tok = ftgo_hooks.Mark(&gp.ftgo, gp.stack.hi-sys.GetCallerSP())
 	}
 	gp.ftgoBusy = 0
 	return int(tok)
@@ -311,11 +319,11 @@ func ftgo_parent(skip int) uintptr {
 	return pcs[0]
 }
 
-// ftgo_exit is the exit hook, deferred by wrappers. A note that is left over (the mask went off between the wrapper and the
-// function) is cleared.
+// ftgo_exitSlow is the exit hook, deferred by wrappers. A note that is left over (the mask went off between the wrapper and the
+// function) is cleared. It is to ftgo_exit what ftgo_enterSlow is to ftgo_enter.
 //
-//go:linkname ftgo_exit
-func ftgo_exit(tok uintptr) {
+//go:linkname ftgo_exitSlow
+func ftgo_exitSlow(tok uintptr) {
 	gp := getg()
 	gp.ftgoNote = 0
 	if tok == 0 {

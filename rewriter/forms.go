@@ -173,7 +173,7 @@ func (w *writer) dispatch(f *file, d *ast.FuncDecl, num string, form Form, call 
 		if names := w.nameResults(f, d.Type); len(names) > 0 {
 			call = strings.Join(names, ", ") + " = " + call
 		}
-		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { var ftgo_d ftgo_bool; %s[0] = func() (_ struct{}) { if ftgo_take(&ftgo_sites[%s]) { %s; ftgo_d = ftgo_true }; return }(); if ftgo_d { return } }",
+		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { var ftgo_d ftgo_bool; %s[0] = func() (_ struct{}) { if ftgo_takeInlined(&ftgo_sites[%s]) { %s; ftgo_d = ftgo_true }; return }(); if ftgo_d { return } }",
 			num, w.opt.Hide, num, call))
 		return
 	}
@@ -400,7 +400,7 @@ func ftgo_exitAt(int)
 `, t.N, t.N, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names)
 	b.Write(w.tail.Bytes())
 	if w.opt.Hide != "" {
-		fmt.Fprintf(&b, "\nvar %s [1]struct{}\n\ntype ftgo_bool bool\n\nconst ftgo_true = 0 == 0\n\n//go:linkname ftgo_enterInlined runtime.ftgo_enterInlined\nfunc ftgo_enterInlined(*ftgo_Site) uintptr\n", w.opt.Hide)
+		fmt.Fprintf(&b, "\nvar %s [1]struct{}\n\ntype ftgo_bool bool\n\nconst ftgo_true = 0 == 0\n\n//go:linkname ftgo_takeInlined runtime.ftgo_takeInlined\nfunc ftgo_takeInlined(*ftgo_Site) bool\n\n//go:linkname ftgo_enterInlined runtime.ftgo_enterInlined\nfunc ftgo_enterInlined(*ftgo_Site) uintptr\n", w.opt.Hide)
 	}
 	return []byte(b.String())
 }

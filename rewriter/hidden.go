@@ -21,7 +21,7 @@ import (
 // right side of such an assignment, to an array of no size:
 //
 //	if ftgo_mask[7] != 0 { var ftgo_d ftgo_bool; ftgo_cov[0] = func() (_ struct{}) {
-//		if ftgo_take(&ftgo_sites[7]) { r = ftgo_Small(a); ftgo_d = true }; return
+//		if ftgo_takeInlined(&ftgo_sites[7]) { r = ftgo_Small(a); ftgo_d = true }; return
 //	}(); if ftgo_d { return } }
 //
 // which the compiler takes apart again: what is left of it is the comparison and the calls. Nobody promises that. So each compiler is asked

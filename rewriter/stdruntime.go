@@ -103,51 +103,31 @@ func PatchRuntime(files []File, release, goarch string) ([]File, error) {
 				release, a.name, found[i], a.want, SupportedReleases)
 		}
 	}
-	clock := clockWithout
-	if asmClock[goarch] != "" {
-		clock = clockDecls
+	hooks := runtimeSource + asmDecls
+	switch asm[goarch] {
+	case "":
+		hooks = inGo.Replace(runtimeSource) + hooksInGo + clockInGo
+	case clockArm64:
+		hooks = inGo.Replace(runtimeSource) + hooksInGo + clockDecls
 	}
-	return append(out, File{"", []byte(runtimeSource + clock + "\n" + shape() + string(hostedWrappers()))}), nil
+	return append(out, File{"", []byte(hooks + "\n" + shape() + string(hostedWrappers()))}), nil
 }
 
-// PatchRuntimeAsm adds the reading of the processor's counter to one of package runtime's assembly files. It returns nil if the file is
-// not the one, or the architecture has no counter that can be relied on.
+// PatchRuntimeAsm adds what hooks have in assembly language to one of package runtime's files. It returns nil if the file is not the one, or
+// there is nothing for the architecture.
 func PatchRuntimeAsm(f File, goarch string) []byte {
-	text := asmClock[goarch]
+	text := asm[goarch]
 	if text == "" || !bytes.Contains(f.Src, []byte("·getfp<ABIInternal>")) {
 		return nil
 	}
 	return fmt.Appendf(nil, "#line 2 %q\n%s\n%s", f.Name, f.Src, text)
 }
 
-// asmClock reads the counter, and says whether it runs at one rate whatever the processor does: on amd64 that is CPUID's to say (Intel
-// SDM, volume 3, 17.17.1), on arm64 the architecture says it (Arm ARM, D12.1).
-var asmClock = map[string]string{
-	"amd64": `
-// func ftgo_ticks() uint64
-TEXT runtime·ftgo_ticks<ABIInternal>(SB),NOSPLIT,$0-0
-	RDTSC
-	SHLQ	$32, DX
-	ORQ	DX, AX
-	RET
+//go:embed _hooks_amd64.s
+var hooksAmd64 string
 
-// func ftgo_invariant() bool
-TEXT runtime·ftgo_invariant<ABIInternal>(SB),NOSPLIT,$0-0
-	MOVL	$0x80000000, AX
-	CPUID
-	CMPL	AX, $0x80000007
-	JCS	no
-	MOVL	$0x80000007, AX
-	CPUID
-	SHRL	$8, DX
-	ANDL	$1, DX
-	MOVL	DX, AX
-	RET
-no:
-	XORL	AX, AX
-	RET
-`,
-	"arm64": `
+// clockArm64 reads the counter, which on arm64 runs at one rate (Arm ARM, D12.1).
+const clockArm64 = `
 // func ftgo_ticks() uint64
 TEXT runtime·ftgo_ticks<ABIInternal>(SB),NOSPLIT,$0-0
 	MRS	CNTVCT_EL0, R0
@@ -157,19 +137,45 @@ TEXT runtime·ftgo_ticks<ABIInternal>(SB),NOSPLIT,$0-0
 TEXT runtime·ftgo_invariant<ABIInternal>(SB),NOSPLIT,$0-0
 	MOVD	$1, R0
 	RET
-`,
-}
+`
+
+// asm is what is added in assembly language: the reading of the counter, and the hooks.
+var asm = map[string]string{"amd64": hooksAmd64, "arm64": clockArm64}
 
 const (
 	clockDecls = `
 func ftgo_ticks() uint64
 func ftgo_invariant() bool
 `
-	clockWithout = `
+	clockInGo = `
 func ftgo_ticks() uint64 { return uint64(nanotime()) }
 func ftgo_invariant() bool { return false }
 `
+	asmDecls = clockDecls + `
+//go:linkname ftgo_take
+//go:noescape
+func ftgo_take(site *ftgo_Site) bool
+
+//go:linkname ftgo_enter
+//go:noescape
+func ftgo_enter(site *ftgo_Site) uintptr
+
+//go:linkname ftgo_exit
+func ftgo_exit(tok uintptr)
+
+// ftgo_direct says that hooks record by themselves.
+const ftgo_direct = true
+`
+	hooksInGo = `
+//go:linkname ftgo_take
+func ftgo_take(site *ftgo_Site) bool { return ftgo_takeInlined(site) }
+
+const ftgo_direct = false
+`
 )
+
+// inGo makes the slow paths the only ones.
+var inGo = strings.NewReplacer("ftgo_enterSlow", "ftgo_enter", "ftgo_exitSlow", "ftgo_exit")
 
 // restoreLines gives the declarations of a restructured file the lines they had.
 func restoreLines(name string, old, new []byte) ([]byte, error) {

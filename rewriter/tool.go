@@ -284,7 +284,7 @@ func assemble(args []string) error {
 		out[i+2] = file
 		return toolexec.Exec(out)
 	}
-	if asmClock[os.Getenv("GOARCH")] != "" && slices.Contains(args, "-gensymabis") {
+	if asm[os.Getenv("GOARCH")] != "" && slices.Contains(args, "-gensymabis") {
 		return fmt.Errorf("package runtime is not one that this ftgo knows how to hook: getfp in assembly: not found (supported releases: %s)", SupportedReleases)
 	}
 	return toolexec.Exec(args)

@@ -19,7 +19,7 @@ var hooks = hook.Hooks{
 	Register: register,
 	Enter:    enterStub,
 	Exit:     exitStub,
-	Frame:    undeferredFrame,
+	Mark:     undeferredFrame,
 	Unwind:   unwind,
 	End:      end,
 }
@@ -42,7 +42,7 @@ func attach(r *hook.Runtime) {
 	rt = r
 	maxStack.Store(DefaultMaxStack)
 	setGraphLimit()
-	generation.Store(1)
+	rt.Mode = modeNext
 	readEnvironment()
 }
 

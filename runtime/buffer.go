@@ -279,7 +279,7 @@ func (b *pagePool) reset() {
 		b.drop(b.unretire())
 	}
 	for p := processors; p != nil; p = p.next {
-		if c := p.page; c != nil {
+		if c := p.Page; c != nil {
 			*(*uint32)(unsafe.Add(c, tracefile.PRead)) = atomic.LoadUint32((*uint32)(unsafe.Add(c, tracefile.PCommit)))
 		}
 		p.overwritten, p.read = 0, 0

@@ -14,17 +14,12 @@ import (
 type goroutine struct {
 	hook.Goroutine // Next is of the dead or the free list
 
-	stack unsafe.Pointer // [room]frame
+	stack unsafe.Pointer // [Room]hook.Frame
 	id    uint64
 	token uintptr // last unique value given out
-	turn  uint64  // the P's when the last record was made
 
-	depth   int32  // calls on the return stack
-	room    int32  // frames that stack has room for
-	seq     uint64 // records so far, those that found no room included
-	overrun uint32 // calls that lay below the maximum depth
-	start   uint32 // offset in the text of the goroutine's function
 	parent  uint64
+	start   uint32                      // offset in the text of the goroutine's function
 	limits  uint32                      // generation of what follows, see limits.go
 	ignored bool                        // the goroutine is not to be traced
 	inside  uint16                      // open calls of set_graph_function's functions
@@ -75,8 +70,9 @@ func newGoroutine(slot *unsafe.Pointer) *goroutine {
 	}
 	s.live++
 	rt.Unlock()
-	stack, room := g.stack, g.room // a state that was used before keeps its stack
-	*g = goroutine{stack: stack, room: room}
+	stack, room := g.stack, g.Room // a state that was used before keeps its stack
+	*g = goroutine{stack: stack}
+	g.Top, g.Room = stack, room
 	var start uintptr
 	g.id, g.parent, start = rt.Who()
 	if off := start - rt.Text; off <= 1<<32-1 {
@@ -95,47 +91,77 @@ func drainDead() {
 		goroutines.free = unsafe.Pointer(g)
 		goroutines.live--
 		goroutines.ended++
-		if g.depth != 0 {
+		if g.Depth != 0 {
 			goroutines.broken++
 		}
-		goroutines.seq += g.seq
-		g.seq = 0
+		goroutines.seq += g.Seq
+		g.Seq = 0
+	}
+}
+
+// eachGoroutine calls do with the state of every goroutine, and with those on the free list. Called with the runtime lock held.
+func eachGoroutine(do func(*goroutine)) {
+	end := uintptr(slabSize) - goroutines.left
+	for slab := goroutines.slab; slab != nil; slab = *(*unsafe.Pointer)(slab) {
+		for off := uintptr(goroutineSize); off < end; off += goroutineSize {
+			do((*goroutine)(unsafe.Add(slab, off)))
+		}
+		end = slabSize
 	}
 }
 
 // written counts the records of all goroutines, those that have ended included. Called with the runtime lock held.
 func written() uint64 {
 	drainDead()
-	s := &goroutines
-	n := s.seq
-	end := uintptr(slabSize) - s.left
-	for slab := s.slab; slab != nil; slab = *(*unsafe.Pointer)(slab) {
-		for off := uintptr(goroutineSize); off < end; off += goroutineSize {
-			n += (*goroutine)(unsafe.Add(slab, off)).seq
-		}
-		end = slabSize
-	}
+	n := goroutines.seq
+	eachGoroutine(func(g *goroutine) { n += g.Seq })
 	return n
 }
 
-func (g *goroutine) frame(i int32) *frame {
-	return (*frame)(unsafe.Add(g.stack, uintptr(i)*unsafe.Sizeof(frame{})))
+const frameSize = unsafe.Sizeof(hook.Frame{})
+
+// frame returns the i'th call on the return stack, counted from the bottom.
+func (g *goroutine) frame(i int32) *hook.Frame {
+	return (*hook.Frame)(unsafe.Add(g.stack, uintptr(i)*frameSize))
+}
+
+// top returns the call on top of the return stack, which is not empty.
+func (g *goroutine) top() *hook.Frame { return (*hook.Frame)(unsafe.Add(g.Top, -int(frameSize))) }
+
+// pop takes it off the stack. What found no room below it found none below its caller either.
+func (g *goroutine) pop() *hook.Frame {
+	f := g.top()
+	g.Depth--
+	g.Top = unsafe.Pointer(f)
+	if f.Over != 0 && g.Depth > 0 {
+		g.top().Over += f.Over
+	}
+	return f
+}
+
+// cut makes the return stack so deep.
+func (g *goroutine) cut(depth int32) {
+	g.Depth = depth
+	g.Top = unsafe.Pointer(g.frame(depth))
 }
 
 // roomFor makes room for a call at a depth. If there is none, the call is an overrun (trace_overrun).
 func (g *goroutine) roomFor(d int32) bool {
-	if d >= maxStack.Load() || d >= g.room && !g.growStack() {
-		g.overrun++
+	if d >= maxStack.Load() || d >= g.Room && !g.growStack() {
+		if g.Depth > 0 {
+			g.top().Over++
+		}
 		atomic.AddUint64((*uint64)(unsafe.Add(header, tracefile.HOverrun)), 1)
 		return false
 	}
+	g.End = uintptr(g.stack) + uintptr(min(g.Room, graphLimit.Load()))*frameSize
 	return true
 }
 
 // growStack doubles the return stack.
 func (g *goroutine) growStack() bool {
 	class, size := 0, uintptr(minStack)
-	for g.room > 0 && size/unsafe.Sizeof(frame{}) <= uintptr(g.room) {
+	for g.Room > 0 && size/frameSize <= uintptr(g.Room) {
 		class++
 		size *= 2
 	}
@@ -159,11 +185,12 @@ func (g *goroutine) growStack() bool {
 		s.room -= size
 	}
 	rt.Unlock()
-	old, n := g.stack, uintptr(g.room)*unsafe.Sizeof(frame{})
+	old, n := g.stack, uintptr(g.Room)*frameSize
 	if old != nil {
 		copy(unsafe.Slice((*byte)(p), n), unsafe.Slice((*byte)(old), n))
 	}
-	g.stack, g.room = p, int32(size/unsafe.Sizeof(frame{}))
+	g.stack, g.Room = p, int32(size/frameSize)
+	g.cut(g.Depth)
 	if old != nil {
 		rt.Lock()
 		*(*unsafe.Pointer)(old) = s.stacks[class-1]
@@ -176,12 +203,12 @@ func (g *goroutine) growStack() bool {
 // frameMismatch is the frame test's failure: the value that went in on entry is not the one that comes out. The trace would be wrong
 // from here on, so tracing stops, and the goroutine's stack is cut back to where it fits.
 func frameMismatch(g *goroutine, token uintptr) {
-	stopped.Store(1)
+	Stop()
 	mismatches.Add(1)
 	if g != nil {
-		for d := g.depth - 1; d >= 0; d-- {
-			if g.frame(d).token == token {
-				g.depth = d
+		for d := g.Depth - 1; d >= 0; d-- {
+			if g.frame(d).Token == token {
+				g.cut(d)
 				break
 			}
 		}

@@ -3,6 +3,7 @@ package ftrace
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -22,11 +23,10 @@ var limits struct {
 	generation          uint32   // counts changes
 }
 
-// Flags of a frame, in the lower bits of its overruns.
+// Flags of a frame, in its mode: its generation is not touched by them.
 const (
-	frameInside = 1 << iota // the call of a function of set_graph_function
-	frameSilent             // the call of a function of set_graph_notrace
-	frameShift  = 2
+	frameInside = 1 << 30 // the call of a function of set_graph_function
+	frameSilent = 1 << 31 // the call of a function of set_graph_notrace
 )
 
 // Bits of Site.Tracers, beside those of tracers.
@@ -60,7 +60,7 @@ func functionEnterLimited(site *hook.Site, slot, proc *unsafe.Pointer, parent ui
 
 // graphEnterLimited is graphEnter where a limit is set.
 func graphEnterLimited(site *hook.Site, slot, proc *unsafe.Pointer, _ uintptr, now uint64) uintptr {
-	if stopped.Load() != 0 {
+	if stopped() {
 		return 0
 	}
 	g, p := newStates(slot, proc)
@@ -79,7 +79,7 @@ func graphEnterLimited(site *hook.Site, slot, proc *unsafe.Pointer, _ uintptr, n
 	case len(l.graphFunction) > 0 && g.inside == 0:
 		return 0
 	}
-	if !g.roomFor(g.depth) || g.depth >= graphLimit.Load() {
+	if !g.roomFor(g.Depth) || g.Depth >= graphLimit.Load() {
 		return 0
 	}
 	switch flags {
@@ -89,52 +89,50 @@ func graphEnterLimited(site *hook.Site, slot, proc *unsafe.Pointer, _ uintptr, n
 		g.inside++
 	}
 	if g.silent == 0 && l.threshold == 0 && p.ready(g, now) {
-		p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.depth)<<32)
+		p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
 	}
 	token := g.push(site, now)
-	g.frame(g.depth - 1).over = g.overrun<<frameShift | flags
+	g.top().Mode |= flags
 	return token
 }
 
 // graphExitLimited is graphExit where a limit is set.
 func graphExitLimited(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	g := (*goroutine)(*slot)
-	if g == nil || g.depth == 0 || g.frame(g.depth-1).token != token {
+	if g == nil || g.Depth == 0 || g.top().Token != token {
 		exitBelow(token, slot, proc, now)
 		return
 	}
-	g.depth--
-	f := g.frame(g.depth)
-	if f.gen != generation.Load() {
+	f := g.pop()
+	if stale(f) {
 		return
 	}
 	silent := g.silent > 0
-	switch f.over & (1<<frameShift - 1) {
-	case frameSilent:
+	if f.Mode&frameSilent != 0 {
 		g.silent--
-	case frameInside:
+	}
+	if f.Mode&frameInside != 0 {
 		g.inside--
 	}
-	if silent || stopped.Load() != 0 || now-f.start < limits.threshold {
+	if silent || stopped() || now-f.Start < limits.threshold {
 		return
 	}
 	_, p := newStates(slot, proc)
-	w1 := uint64(f.function().ID) | uint64(g.depth)<<32 | uint64(min((g.overrun<<frameShift-f.over)>>frameShift, 1<<16-1))<<48
 	switch {
 	case limits.threshold == 0:
 		if p.ready(g, now) {
-			p.put(g, now<<8|tracefile.KindReturn, w1)
+			p.put(g, now<<8|tracefile.KindReturn, returned(g, f))
 		}
 	case p.reserve(g, now, 2):
-		*(*[4]uint64)(p.slot()) = [4]uint64{now<<8 | tracefile.KindSpan, w1, f.start}
-		g.seq++
+		*(*[4]uint64)(p.At) = [4]uint64{now<<8 | tracefile.KindSpan, returned(g, f), f.Start}
+		g.Seq++
 		p.commit(2, 1)
 	}
 }
 
 // wanted reports whether the goroutine is to be traced. What was found out holds until a limit or a pointer is set.
 func (g *goroutine) wanted(slot *unsafe.Pointer) bool {
-	if gen := generation.Load(); g.limits != gen {
+	if gen := generation(atomic.LoadUint32(&rt.Mode)); g.limits != gen {
 		g.limits, g.inside, g.silent = gen, 0, 0
 		g.ignored = false
 		if limitedGoroutines() {

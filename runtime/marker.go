@@ -12,7 +12,7 @@ import (
 //
 // It may be called from anywhere, also while no tracer is on, when it does nothing and formats nothing. It allocates as fmt does.
 func Marker(format string, args ...any) {
-	if rt == nil || !tracing.Load() || header == nil || stopped.Load() != 0 {
+	if rt == nil || !tracing.Load() || header == nil || stopped() {
 		return
 	}
 	text := fmt.Sprintf(format, args...)
@@ -34,16 +34,16 @@ func Marker(format string, args ...any) {
 // mark writes a marker.
 func (p *processor) mark(g *goroutine, text string) {
 	now := rt.Clock()
-	w0, w1 := now<<8|tracefile.KindMarker, uint64(len(text))|uint64(g.depth)<<32
+	w0, w1 := now<<8|tracefile.KindMarker, uint64(len(text))|uint64(g.Depth)<<32
 	size, extra := tracefile.Size(w0, w1)
 	if !p.reserve(g, now, size) {
 		return
 	}
-	r := p.slot()
+	r := p.At
 	*(*[2]uint64)(r) = [2]uint64{w0, w1}
 	b := unsafe.Slice((*byte)(unsafe.Add(r, tracefile.RecordSize)), extra*tracefile.RecordSize)
 	clear(b[copy(b, text):])
-	g.seq++
+	g.Seq++
 	p.commit(size, extra)
 }
 
@@ -60,6 +60,6 @@ func SetGoroutineName(name string) {
 	g, _ := newStates(slot, proc)
 	g.name = [len(g.name)]byte{}
 	copy(g.name[:tracefile.MaxName], name)
-	g.turn = 0 // say it
+	g.Turn = 0 // say it
 	rt.Done()
 }

@@ -95,7 +95,7 @@ func consume() (head []byte, pages [][]byte, tabs []tracefile.Table) {
 	for ; p != nil; p = p.next {
 		dst := make([]byte, size)
 		rt.Lock()
-		if c := p.page; c != nil {
+		if c := p.Page; c != nil {
 			copyPage(dst, unsafe.Slice((*byte)(c), size))
 			count := (*uint32)(unsafe.Pointer(&dst[tracefile.PCommit]))
 			_, n := tracefile.Slots(*count)

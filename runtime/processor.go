@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/ftgo/ftgo/internal/hook"
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
@@ -11,17 +12,13 @@ import (
 // records go into a page that nobody else writes, as a CPU's do in the kernel (struct ring_buffer_per_cpu): a goroutine that is parked holds
 // nothing. It lies outside the Go heap, and lives for ever, as a P does.
 type processor struct {
-	turn  uint64         // that of the goroutine whose records come now; no goroutine has another P's
-	page  unsafe.Pointer // where records go; nil before the first
-	count uint32         // what it holds, see tracefile.Slots
-	room  uint32         // pairs of words that it has room for
-	id    int32
-	lost  uint32 // records dropped since the last page
-	next  *processor
+	hook.Processor // a Turn is that of the goroutine whose records come now; no goroutine has another P's
+
+	id   int32
+	lost uint32 // records dropped since the last page
+	next *processor
 
 	overwritten, read, dropped uint64 // records, since the buffer was last emptied
-
-	profile unsafe.Pointer // [profileBlocks]unsafe.Pointer, see profile.go
 }
 
 // Ps lie so far apart that two of them share no cache line, nor a pair of lines that are fetched together.
@@ -43,7 +40,7 @@ func newStates(slot, proc *unsafe.Pointer) (*goroutine, *processor) {
 		rt.Lock()
 		p = (*processor)(rt.Alloc(processorSize))
 		p.id = id
-		p.turn = uint64(id) & (1<<turnShift - 1)
+		p.Turn = uint64(id) & (1<<turnShift - 1)
 		p.next = processors
 		processors = p
 		buffer.procs++
@@ -63,43 +60,41 @@ func (p *processor) ready(g *goroutine, now uint64) bool { return p.reserve(g, n
 
 // reserve is ready for a record of so many pairs of words. A page has room for the longest.
 func (p *processor) reserve(g *goroutine, now uint64, size uint32) bool {
-	if g.turn == p.turn && uint32(uint16(p.count))+size <= p.room {
+	if g.Turn == p.Turn && size <= p.room() {
 		return true
 	}
 	kind, note := uint64(tracefile.KindSwitch), uint32(2)
 	if g.name[0] != 0 {
 		kind, note = tracefile.KindNamed, 3
 	}
-	if p.page == nil || uint32(uint16(p.count))+note+size > p.room {
-		if !p.nextPage(now) {
-			g.seq++
-			return false
-		}
+	if note+size > p.room() && !p.nextPage(now) {
+		g.Seq++
+		return false
 	}
-	r := (*[6]uint64)(p.slot())
+	r := (*[6]uint64)(p.At)
 	r[0], r[1] = now<<8|kind, g.id
-	r[2], r[3] = uint64(g.start)|uint64(g.seq)<<32, g.parent
+	r[2], r[3] = uint64(g.start)|g.Seq<<32, g.parent
 	if kind == tracefile.KindNamed {
 		*(*[len(g.name)]byte)(unsafe.Pointer(&r[4])) = g.name
 	}
 	p.commit(note, note)
-	p.turn += 1 << turnShift
-	g.turn = p.turn
+	p.Turn += 1 << turnShift
+	g.Turn = p.Turn
 	return true
 }
 
+// room returns how many pairs of words the page has room for. A P without a page has none.
+func (p *processor) room() uint32 { return uint32((p.End - uintptr(p.At)) / tracefile.RecordSize) }
+
 // full reports whether the page has no room.
-func (p *processor) full() bool { return uint32(uint16(p.count)) == p.room }
+func (p *processor) full() bool { return uintptr(p.At) == p.End }
 
-// slot returns where the next record goes.
-func (p *processor) slot() unsafe.Pointer {
-	return unsafe.Add(p.page, tracefile.PageHeaderSize+uintptr(uint16(p.count))*tracefile.RecordSize)
-}
-
-// commit adds what was written behind the last record, of which so many pairs of words do not count.
+// commit makes what was written at p.At part of the page: so many pairs of words, of which so many do not count as records. The reader takes
+// what lies below the commit word, so that is stored last.
 func (p *processor) commit(size, extra uint32) {
-	p.count += size + extra*tracefile.Extra
-	storeCommit((*uint32)(unsafe.Add(p.page, tracefile.PCommit)), p.count)
+	c := (*uint32)(unsafe.Add(p.Page, tracefile.PCommit))
+	p.At = unsafe.Add(p.At, size*tracefile.RecordSize)
+	storeCommit(c, *c+size+extra*tracefile.Extra)
 }
 
 // nextPage gives the P another page.
@@ -109,10 +104,10 @@ func (p *processor) nextPage(now uint64) bool {
 		return false
 	}
 	rt.Lock()
-	if p.page != nil {
-		*(*uint64)(unsafe.Add(p.page, tracefile.PEnd)) = now
-		buffer.retire(p.page)
-		p.page, p.count, p.room = nil, 0, 0
+	if p.Page != nil {
+		*(*uint64)(unsafe.Add(p.Page, tracefile.PEnd)) = now
+		buffer.retire(p.Page)
+		p.Page, p.At, p.End = nil, nil, 0
 	}
 	c := buffer.get()
 	if c == nil {
@@ -136,7 +131,8 @@ func (p *processor) nextPage(now uint64) bool {
 	*(**processor)(unsafe.Add(c, tracefile.POwner)) = p
 	atomic.StoreUint32(u32(tracefile.PMagic), tracefile.PageMagic)
 	rt.Unlock()
-	p.page, p.count, p.room = c, 0, (buffer.pageSize-tracefile.PageHeaderSize)/tracefile.RecordSize
+	p.Page, p.At = c, unsafe.Add(c, tracefile.PageHeaderSize)
+	p.End = uintptr(p.At) + uintptr(buffer.pageSize-tracefile.PageHeaderSize)/tracefile.RecordSize*tracefile.RecordSize
 	p.lost = 0
 	return true
 }

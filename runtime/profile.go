@@ -15,27 +15,6 @@ import (
 // The function profile (kernel/trace/ftrace.c, function_profile_enabled): each P counts for itself, in a table by function. It works beside
 // whatever tracer is on.
 
-// stat is what a P counts of a function. Times are in ticks of the clock.
-type stat struct {
-	hits    uint64
-	total   uint64
-	self    uint64 // without the calls below
-	squares float64
-	min     uint64
-	max     uint64
-	hist    unsafe.Pointer // [tracefile.HistBuckets]uint32
-	_       [16 - unsafe.Sizeof(uintptr(0))]byte
-}
-
-const (
-	statSize      = 64
-	profileShift  = 9
-	profileBlock  = 1 << profileShift // functions in a block
-	profileBlocks = 4096
-)
-
-var _ = [1]struct{}{}[statSize-unsafe.Sizeof(stat{})]
-
 // profile is the profile's state. Written by calls that hold ctl, while no tracer's function is under way.
 var profile struct {
 	on    bool
@@ -44,97 +23,88 @@ var profile struct {
 	awake bool // nosleep-time: time off a P does not count
 }
 
-// frameOurs marks the generation of a frame that the tracer did not push, so that it takes the frame for another's.
-const frameOurs = 1 << 31
+// notTracers gives a frame that the tracer did not push another generation, so that the tracer takes it for a stale one.
+func notTracers(mode uint32) uint32 { return mode ^ modeNumber }
 
 // profileEnter calls the tracer's function, and makes sure that the call is on the return stack.
 func profileEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
 	token := profile.enter(site, slot, proc, parent, now)
-	if stopped.Load() != 0 {
+	if stopped() {
 		return token
 	}
 	g, _ := newStates(slot, proc)
 	if token == 0 {
-		if d := g.depth; (d >= maxStack.Load() || d >= g.room) && !g.roomFor(d) {
+		if !g.roomFor(g.Depth) {
 			return 0
 		}
 		token = g.push(site, now)
-		g.frame(g.depth - 1).gen |= frameOurs
+		if f := g.top(); current != &nop {
+			f.Mode = notTracers(f.Mode)
+		}
 	}
-	f := g.frame(g.depth - 1)
-	f.child, f.slept = 0, g.Slept
+	f := g.top()
+	f.Child, f.Slept = 0, g.Slept
 	return token
 }
 
 // profileExit counts the call, and calls the tracer's function.
 func profileExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	g, p := (*goroutine)(*slot), (*processor)(*proc)
-	if g != nil && g.depth > 0 {
-		f := g.frame(g.depth - 1)
-		if f.token == token && f.gen&^frameOurs == generation.Load() && stopped.Load() == 0 {
+	if g != nil && g.Depth > 0 {
+		f := g.top()
+		if mode := rt.Mode; f.Token == token && (generation(f.Mode) == generation(mode) || generation(f.Mode) == generation(notTracers(mode))) && !stopped() {
 			if p == nil {
 				_, p = newStates(slot, proc)
 			}
-			d := now - f.start
+			d := now - f.Start
 			if profile.awake {
-				d -= g.Slept - f.slept
+				d -= g.Slept - f.Slept
 			}
-			if g.depth > 1 {
-				g.frame(g.depth - 2).child += d
+			if g.Depth > 1 {
+				g.frame(g.Depth - 2).Child += d
 			}
-			p.count1(f.function().ID, d, d-min(d, f.child))
+			p.count(function(f).ID, d, d-min(d, f.Child))
 		}
 	}
 	profile.exit(token, slot, proc, now)
 }
 
-// count1 counts a call.
-func (p *processor) count1(id uint32, d, self uint64) {
+// count counts a call.
+func (p *processor) count(id uint32, d, self uint64) {
 	s := p.stat(id)
-	if s == nil {
-		return
-	}
-	if s.hits == 0 || d < s.min {
-		s.min = d
-	}
-	s.max = max(s.max, d)
-	s.hits++
-	s.total += d
-	s.self += self
-	s.squares += float64(d) * float64(d)
-	*(*uint32)(unsafe.Add(s.hist, 4*tracefile.Bucket(d)))++
+	s.Min, s.Max = min(s.Min, d), max(s.Max, d)
+	s.Hits++
+	s.Total += d
+	s.Self += self
+	s.Squares += float64(d) * float64(d)
+	*(*uint32)(unsafe.Add(s.Hist, 4*tracefile.Bucket(d)))++
 }
 
-// stat returns where the P counts a function, nil if there is no room for so many functions.
-func (p *processor) stat(id uint32) *stat {
-	if p.profile == nil || id>>profileShift >= profileBlocks {
-		return p.makeStat(id)
+const statSize = unsafe.Sizeof(hook.Stat{})
+
+// stat returns where the P counts a function.
+func (p *processor) stat(id uint32) *hook.Stat {
+	if id >= p.NStats {
+		p.growStats(id)
 	}
-	block := *(*unsafe.Pointer)(unsafe.Add(p.profile, uintptr(id>>profileShift)*unsafe.Sizeof(p.profile)))
-	if block == nil {
-		return p.makeStat(id)
-	}
-	s := (*stat)(unsafe.Add(block, uintptr(id%profileBlock)*statSize))
-	if s.hist == nil {
-		return p.makeStat(id)
+	s := (*hook.Stat)(unsafe.Add(p.Stats, uintptr(id)*statSize))
+	if s.Hist == nil {
+		s.Min = ^uint64(0)
+		s.Hist = rt.Alloc(tracefile.HistBuckets * 4)
 	}
 	return s
 }
 
-func (p *processor) makeStat(id uint32) *stat {
-	if id>>profileShift >= profileBlocks {
-		return nil
-	}
-	if p.profile == nil {
-		p.profile = rt.Alloc(profileBlocks * unsafe.Sizeof(p.profile))
-	}
-	block := (*unsafe.Pointer)(unsafe.Add(p.profile, uintptr(id>>profileShift)*unsafe.Sizeof(p.profile)))
-	if *block == nil {
-		*block = rt.Alloc(profileBlock * statSize)
-	}
-	s := (*stat)(unsafe.Add(*block, uintptr(id%profileBlock)*statSize))
-	s.hist = rt.Alloc(tracefile.HistBuckets * 4)
-	return s
+// growStats makes room for all functions that there are. More come with a plugin.
+func (p *processor) growStats(id uint32) {
+	rt.Lock()
+	n := max(tables.sites, id) + 1
+	rt.Unlock()
+	stats := rt.Alloc(uintptr(n) * statSize)
+	rt.Lock()
+	copy(unsafe.Slice((*hook.Stat)(stats), n), unsafe.Slice((*hook.Stat)(p.Stats), p.NStats))
+	p.Stats, p.NStats = stats, n
+	rt.Unlock()
 }
 
 // StartProfile begins to count the calls of every function, and how long they take, beside whatever tracer is on (function_profile_enabled). What
@@ -174,31 +144,26 @@ func ResetProfile() error {
 	ctl.Lock()
 	defer ctl.Unlock()
 	quiesce()
-	eachStat(func(_ uint32, s *stat) {
-		clear(unsafe.Slice((*uint32)(s.hist), tracefile.HistBuckets))
-		*s = stat{hist: s.hist}
+	eachStat(func(_ uint32, s *hook.Stat) {
+		clear(unsafe.Slice((*uint32)(s.Hist), tracefile.HistBuckets))
+		*s = hook.Stat{Hist: s.Hist, Min: ^uint64(0)}
 	})
 	usePointers()
 	return nil
 }
 
 // eachStat calls do with what each P has counted of each function.
-func eachStat(do func(id uint32, s *stat)) {
+func eachStat(do func(id uint32, s *hook.Stat)) {
 	rt.Lock()
 	p := processors
 	rt.Unlock()
 	for ; p != nil; p = p.next {
-		if p.profile == nil {
-			continue
-		}
-		for i, block := range (*[profileBlocks]unsafe.Pointer)(p.profile) {
-			if block == nil {
-				continue
-			}
-			for j := range profileBlock {
-				if s := (*stat)(unsafe.Add(block, j*statSize)); s.hits > 0 {
-					do(uint32(i<<profileShift+j), s)
-				}
+		rt.Lock()
+		stats := unsafe.Slice((*hook.Stat)(p.Stats), p.NStats)
+		rt.Unlock()
+		for id := range stats {
+			if s := &stats[id]; s.Hits > 0 {
+				do(uint32(id), s)
 			}
 		}
 	}
@@ -231,20 +196,20 @@ func Profile() []FuncStats {
 	}
 	ctl.Lock()
 	defer ctl.Unlock()
-	sums := map[uint32]*stat{}
+	sums := map[uint32]*hook.Stat{}
 	hists := map[uint32][]uint64{}
-	eachStat(func(id uint32, s *stat) {
+	eachStat(func(id uint32, s *hook.Stat) {
 		sum := sums[id]
 		if sum == nil {
-			sum = &stat{min: s.min}
+			sum = &hook.Stat{Min: s.Min}
 			sums[id], hists[id] = sum, make([]uint64, tracefile.HistBuckets)
 		}
-		sum.hits += s.hits
-		sum.total += s.total
-		sum.self += s.self
-		sum.squares += s.squares
-		sum.min, sum.max = min(sum.min, s.min), max(sum.max, s.max)
-		for i, n := range unsafe.Slice((*uint32)(s.hist), tracefile.HistBuckets) {
+		sum.Hits += s.Hits
+		sum.Total += s.Total
+		sum.Self += s.Self
+		sum.Squares += s.Squares
+		sum.Min, sum.Max = min(sum.Min, s.Min), max(sum.Max, s.Max)
+		for i, n := range unsafe.Slice((*uint32)(s.Hist), tracefile.HistBuckets) {
 			hists[id][i] += uint64(n)
 		}
 	})
@@ -259,12 +224,12 @@ func Profile() []FuncStats {
 			}
 			ns := func(ticks uint64) time.Duration { return time.Duration(float64(ticks) * tick) }
 			f := FuncStats{
-				Func: (*Func)(siteOf(t, i)), Name: t.Path + "." + name, Hits: s.hits, Total: ns(s.total), Self: ns(s.self), Mean: ns(s.total / s.hits),
-				Min: ns(s.min), Max: ns(s.max), hist: hists[t.Base+i], tick: tick,
+				Func: (*Func)(siteOf(t, i)), Name: t.Path + "." + name, Hits: s.Hits, Total: ns(s.Total), Self: ns(s.Self), Mean: ns(s.Total / s.Hits),
+				Min: ns(s.Min), Max: ns(s.Max), hist: hists[t.Base+i], tick: tick,
 			}
-			if n := float64(s.hits); n > 1 {
-				total := float64(s.total)
-				f.Variance = max(0, (n*s.squares-total*total)/(n*(n-1))) * tick * tick / 1e6
+			if n := float64(s.Hits); n > 1 {
+				total := float64(s.Total)
+				f.Variance = max(0, (n*s.Squares-total*total)/(n*(n-1))) * tick * tick / 1e6
 			}
 			list = append(list, f)
 		})

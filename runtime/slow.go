@@ -11,7 +11,7 @@ import (
 
 // functionSlow is functionEnter in full.
 func functionSlow(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
-	if stopped.Load() != 0 {
+	if stopped() {
 		return 0
 	}
 	g, p := newStates(slot, proc)
@@ -28,15 +28,15 @@ func functionSlow(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, n
 
 // graphSlow is graphEnter in full. A call whose record finds no room is pushed all the same, so that its return may.
 func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr {
-	if stopped.Load() != 0 {
+	if stopped() {
 		return 0
 	}
 	g, p := newStates(slot, proc)
-	if !g.roomFor(g.depth) || g.depth >= graphLimit.Load() {
+	if !g.roomFor(g.Depth) || g.Depth >= graphLimit.Load() {
 		return 0
 	}
 	if p.ready(g, now) {
-		p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.depth)<<32)
+		p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
 	}
 	return g.push(site, now)
 }
@@ -44,17 +44,21 @@ func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr 
 // graphExitSlow is graphExit in full.
 func graphExitSlow(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	g := (*goroutine)(*slot)
-	if g == nil || g.depth == 0 || g.frame(g.depth-1).token != token {
+	if g == nil || g.Depth == 0 || g.top().Token != token {
 		exitBelow(token, slot, proc, now)
 		return
 	}
-	g.depth--
-	f := g.frame(g.depth)
-	if f.gen != generation.Load() || stopped.Load() != 0 {
+	f := g.pop()
+	if stale(f) || stopped() {
 		return
 	}
 	_, p := newStates(slot, proc)
 	if p.ready(g, now) {
-		p.put(g, now<<8|tracefile.KindReturn, uint64(f.function().ID)|uint64(g.depth)<<32|uint64(min(g.overrun-f.over, 1<<16-1))<<48)
+		p.put(g, now<<8|tracefile.KindReturn, returned(g, f))
 	}
+}
+
+// returned is the second word of a return's record.
+func returned(g *goroutine, f *hook.Frame) uint64 {
+	return uint64(function(f).ID) | uint64(g.Depth)<<32 | uint64(min(f.Over, 1<<16-1))<<48
 }

@@ -116,7 +116,7 @@ func Depth() int {
 	}
 	d := 0
 	if g := (*goroutine)(*slot); g != nil {
-		d = int(g.depth)
+		d = int(g.Depth)
 	}
 	rt.Done()
 	return d

@@ -47,11 +47,13 @@ func SetOption(name string) error {
 				rt.Fork = 1
 			}
 		default:
+			quiesce() // calls that are in progress do not know how long they slept
 			profile.awake = name == "nosleep-time"
 			rt.Sleep = 0
 			if profile.awake && profile.on {
 				rt.Sleep = 1
 			}
+			usePointers()
 		}
 		return nil
 	case "graph-time", "nograph-time":

@@ -91,7 +91,7 @@ type tracer struct {
 
 var (
 	nop           = tracer{name: "nop", kind: tracefile.TracerNop, enter: enterStub, exit: exitStub}
-	function      = tracer{name: "function", kind: tracefile.TracerFunction, enter: functionEnter, exit: exitStub, parent: true, record: true}
+	functions     = tracer{name: "function", kind: tracefile.TracerFunction, enter: functionEnter, exit: exitStub, parent: true, record: true}
 	functionGraph = tracer{name: "function_graph", kind: tracefile.TracerGraph, enter: graphEnter, exit: graphExit, record: true}
 )
 
@@ -113,7 +113,7 @@ func AvailableTracers() []string {
 }
 
 func availableTracers() []string {
-	names := []string{functionGraph.name, function.name}
+	names := []string{functionGraph.name, functions.name}
 	for _, t := range user {
 		names = append(names, t.name)
 	}
@@ -121,7 +121,7 @@ func availableTracers() []string {
 }
 
 func findTracer(name string) *tracer {
-	for _, t := range append([]*tracer{&nop, &function, &functionGraph}, user...) {
+	for _, t := range append([]*tracer{&nop, &functions, &functionGraph}, user...) {
 		if t.name == name {
 			return t
 		}
@@ -179,19 +179,19 @@ func (n *tracer) callEnter(t Tracer) enterFn {
 	}
 	graph := t.Entry != nil || t.Return != nil
 	return func(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
-		if stopped.Load() != 0 {
+		if stopped() {
 			return 0
 		}
 		g, _ := newStates(slot, proc)
 		depth := int32(-1)
-		if d := g.depth; graph && (d < maxStack.Load() && d < g.room || g.roomFor(d)) {
+		if d := g.Depth; graph && (d < maxStack.Load() && d < g.Room || g.roomFor(d)) {
 			depth = d
 		}
-		gen := generation.Load()
+		gen := generation(atomic.LoadUint32(&rt.Mode))
 		rt.Unpin()
 		wanted := call(site, parent, depth)
 		rt.Pin()
-		if !wanted || gen != generation.Load() {
+		if !wanted || gen != generation(atomic.LoadUint32(&rt.Mode)) {
 			return 0
 		}
 		return g.push(site, now)
@@ -210,16 +210,15 @@ func (n *tracer) callExit(t Tracer) exitFn {
 	}
 	return func(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 		g := (*goroutine)(*slot)
-		if g == nil || g.depth == 0 || g.frame(g.depth-1).token != token {
+		if g == nil || g.Depth == 0 || g.top().Token != token {
 			exitBelow(token, slot, proc, now)
 			return
 		}
-		g.depth--
-		f := *g.frame(g.depth)
-		if stopped.Load() != 0 || f.gen != generation.Load() {
+		f := g.pop()
+		if stopped() || stale(f) {
 			return
 		}
-		c := Call{(*Func)(f.function()), int(g.depth), g.overrun - f.over, nanoseconds(f.start), nanoseconds(now)}
+		c := Call{(*Func)(function(f)), int(g.Depth), f.Over, nanoseconds(f.Start), nanoseconds(now)}
 		rt.Unpin()
 		call(c)
 		rt.Pin()
@@ -230,7 +229,7 @@ func (n *tracer) callExit(t Tracer) exitFn {
 func guard(t *tracer) {
 	if r := recover(); r != nil {
 		setPointers(enterStub, exitStub)
-		generation.Add(1)
+		nextGeneration()
 		rt.Fatal("tracer " + t.name + " panicked and was switched off: " + fmt.Sprint(r))
 	}
 }
@@ -287,17 +286,27 @@ func setTracer(t *tracer) {
 // usePointers sets the pointers to the current tracer's functions, or the profile's, which call those, and the masks.
 func usePointers() {
 	enter, exit := current.enter, current.exit
+	direct := uint32(0)
 	switch {
-	case current == &function && limitedGoroutines():
+	case current == &functions && limitedGoroutines():
 		enter = functionEnterLimited
 	case current == &functionGraph && limited():
 		enter, exit = graphEnterLimited, graphExitLimited
+	case rt.Mono != 0:
+	case current == &functions:
+		direct = hook.ModeFunction & rt.Direct
+	case current == &functionGraph:
+		direct = hook.ModeGraph & rt.Direct
 	}
 	if profile.on {
 		profile.enter, profile.exit = enter, exit
-		enter, exit = profileEnter, profileExit
+		enter, exit, direct = profileEnter, profileExit, 0
+		if current == &nop && !profile.awake && rt.Mono == 0 {
+			direct = hook.ModeProfile & rt.Direct
+		}
 	}
 	setPointers(enter, exit)
+	setDirect(direct)
 	if on := current != &nop || profile.on; on != tracing.Swap(on) {
 		if on {
 			eachTable(filters.apply)
@@ -314,9 +323,10 @@ func quiesce() {
 	if !tracing.Load() {
 		return
 	}
+	setDirect(0)
 	setPointers(enterStub, exitStub)
 	rt.Barrier()
-	generation.Add(1)
+	nextGeneration()
 }
 
 // startBuffer makes the buffer on first use.
@@ -354,24 +364,13 @@ func setFilter(list *[]string, what string, globs []string) error {
 	return nil
 }
 
-// Stop makes every hook return at once until Start is called, whatever the tracer (function_trace_stop). Calls that are in progress
-// leave their return stacks all the same. It is cheap, and may be called from anywhere.
-func Stop() { stopped.Store(1) }
-
-// Start undoes Stop.
-func Start() { stopped.Store(0) }
-
 // SetMaxStack sets how many calls a goroutine's return stack holds (FTRACE_RETFUNC_DEPTH): 1 to 65535. Calls below are counted as
 // overruns, and not traced.
 func SetMaxStack(depth int) error {
 	if depth < 1 || depth > 65535 {
 		return fmt.Errorf("the maximum depth of a return stack is 1 to 65535, not %d", depth)
 	}
-	maxStack.Store(int32(depth))
-	setGraphLimit()
-	if header != nil {
-		atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HMaxStack)), uint32(depth))
-	}
+	setDepth(&maxStack, depth)
 	return nil
 }
 
@@ -380,9 +379,27 @@ func SetMaxGraphDepth(depth int) error {
 	if depth < 0 || depth > 65535 {
 		return fmt.Errorf("max_graph_depth is 0, for no limit, to 65535, not %d", depth)
 	}
-	graphDepth.Store(int32(depth))
-	setGraphLimit()
+	setDepth(&graphDepth, depth)
 	return nil
+}
+
+// setDepth sets a limit of the depth. Goroutines learn of it when they next find no room.
+func setDepth(limit *atomic.Int32, depth int) {
+	ctl.Lock()
+	defer ctl.Unlock()
+	if header == nil {
+		limit.Store(int32(depth))
+		setGraphLimit()
+		return
+	}
+	quiesce()
+	limit.Store(int32(depth))
+	setGraphLimit()
+	atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HMaxStack)), uint32(maxStack.Load()))
+	rt.Lock()
+	eachGoroutine(func(g *goroutine) { g.End = 0 })
+	rt.Unlock()
+	usePointers()
 }
 
 var graphDepth atomic.Int32 // max_graph_depth; 0 is no limit

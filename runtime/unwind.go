@@ -16,17 +16,18 @@ const (
 // undeferredFrame marks the call on top of the return stack as one that leaves where it returns, and returns its token.
 func undeferredFrame(slot *unsafe.Pointer, off uintptr) uintptr {
 	g := (*goroutine)(*slot)
-	f := g.frame(g.depth - 1)
-	f.token = undeferred | g.token<<offsetBits | off&(1<<offsetBits-1)
-	return f.token
+	f := g.top()
+	g.token++
+	f.Token = undeferred | g.token<<offsetBits | off&(1<<offsetBits-1)
+	return f.Token
 }
 
 // unwind closes such calls at the top of the return stack whose frames lie at off from the end of the goroutine's stack, or further. A frame
 // that a panic was recovered in returns at once, so what was inlined there has left, too.
 func unwind(slot, proc *unsafe.Pointer, off uintptr, now uint64) {
 	g := (*goroutine)(*slot)
-	for g.depth > 0 {
-		tok := g.frame(g.depth - 1).token
+	for g.Depth > 0 {
+		tok := g.top().Token
 		if tok&undeferred == 0 || tok&(1<<offsetBits-1) < off {
 			return
 		}
@@ -44,7 +45,7 @@ func exitBelow(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 		rt.Unpin()
 		proc = rt.Pin()
 	}
-	if g == nil || g.depth == 0 || g.frame(g.depth-1).token != token {
+	if g == nil || g.Depth == 0 || g.top().Token != token {
 		frameMismatch(g, token)
 		return
 	}

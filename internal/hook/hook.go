@@ -6,7 +6,7 @@ package hook
 import "unsafe"
 
 // ABI numbers the shape. It changes with every change of a declaration in this file, or of what the functions in it may assume.
-const ABI = 3
+const ABI = 4
 
 // Prefix begins every name that the rewriter adds to a package. A function whose name begins so is a wrapper: the patched
 // runtime leaves it, and the frame that called it, out of every stack trace.
@@ -44,7 +44,54 @@ type Goroutine struct {
 	Next   unsafe.Pointer // of the list that Dead returns
 	Parked uint64         // the clock when the goroutine left its P, while Runtime.Sleep is not zero; 0 while it runs
 	Slept  uint64         // how long it was off its P, in all
+	Turn   uint64         // the P's Turn when the goroutine's records come next on it
+	Seq    uint64         // records so far, those that found no room included
+	Top    unsafe.Pointer // where the return stack's next Frame goes …
+	End    uintptr        // … if it lies below
+	Depth  int32          // Frames on the return stack …
+	Room   int32          // … and how many it has room for
 }
+
+// A Processor is what begins the library's state of a P.
+type Processor struct {
+	Turn uint64         // changes with the goroutine whose records come
+	At   unsafe.Pointer // where the next record goes …
+	End  uintptr        // … unless it is this
+	Page unsafe.Pointer // the page that it lies in
+
+	Stats  unsafe.Pointer // [NStats]Stat, by number of the function
+	NStats uint32
+}
+
+// A Stat is what a P counts of a function, for the profile. Times are in ticks of the clock.
+type Stat struct {
+	Hits    uint64
+	Total   uint64
+	Self    uint64 // without the calls below
+	Squares float64
+	Min     uint64
+	Max     uint64
+	Hist    unsafe.Pointer // [tracefile.HistBuckets]uint32; nil before the first call
+	_       [16 - unsafe.Sizeof(uintptr(0))]byte
+}
+
+// A Frame is a call on a return stack.
+type Frame struct {
+	Func  uintptr // address of the function's Site, which is static data
+	Start uint64  // clock on entry
+	Token uintptr // what goes in on entry and is compared on exit: no two calls of a goroutine have the same
+	Mode  uint32  // Runtime.Mode on entry
+	Over  uint32  // calls below this one that found no room on the stack
+	Child uint64  // time in calls below it, for the profile
+	Slept uint64  // how long the goroutine was off its P before, for the profile
+}
+
+// Bits of Runtime.Mode. The others are a number that changes whenever the tracer does.
+const (
+	ModeGraph    = 1 << iota // ftgo_enter and ftgo_exit record calls as the graph tracer does
+	ModeFunction             // ftgo_take records calls as the function tracer does
+	ModeProfile              // ftgo_enter and ftgo_exit count calls for the profile, and there is no tracer beside it
+)
 
 // Hooks is what the library offers to the hooks: the symbol runtime.ftgo_hooks. The patched runtime declares it without content,
 // the library with; the linker takes the content, so the functions are bound before any init function runs. Without the
@@ -65,9 +112,9 @@ type Hooks struct {
 	Enter func(site *Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr
 	// Exit is called when the function returns, panics or ends its goroutine.
 	Exit func(token uintptr, slot, proc *unsafe.Pointer, now uint64)
-	// Frame is called when the call that Enter has pushed last will leave by Exit where it returns, not in a deferred call. off is how far
+	// Mark is called when the call that Enter has pushed last will leave by Exit where it returns, not in a deferred call. off is how far
 	// its frame lies from the end of the goroutine's stack, in bytes. The result takes the place of Enter's.
-	Frame func(slot *unsafe.Pointer, off uintptr) uintptr
+	Mark func(slot *unsafe.Pointer, off uintptr) uintptr
 	// Unwind is called when such calls will not return, because a panic was recovered further down, or the goroutine ends: those at the top of
 	// its return stack whose frames lie at off from the end of its stack, or further.
 	Unwind func(slot, proc *unsafe.Pointer, off uintptr, now uint64)
@@ -100,6 +147,8 @@ type Runtime struct {
 	Fork     uint32                                      // not zero: a new goroutine has the Set of the one that started it; the library sets it
 	Sleep    uint32                                      // not zero: keep Parked and Slept; the library sets it
 	Mono     uint32                                      // not zero: the clock is the monotonic one all the same; the library sets it
+	Mode     uint32                                      // what the hooks record without a call of the library; the library sets it
+	Direct   uint32                                      // the bits of Mode that they know
 	Nanotime func() int64                                // the monotonic clock
 	Text     uintptr                                     // where the program's text begins
 	Parents  uint32                                      // not zero: give Enter the parent also where that takes an unwinding of the stack; the library sets it

@@ -1,0 +1,269 @@
+
+// The hooks themselves, where nothing has to be made first: appended to an assembly file of package runtime. They record as functionEnter,
+// graphEnter and graphExit of the library do (runtime/enter.go), or count as profileEnter and profileExit (runtime/profile.go), which are their fallback. Nothing here is a safe point: a goroutine that is
+// in here stays on its P, and the barrier on all Ps waits for it. Offsets come from the declarations of internal/hook, by way of go_asm.h.
+// Of a record's kinds and a page's commit word the numbers are those of internal/tracefile.
+
+// func ftgo_ticks() uint64
+TEXT runtime·ftgo_ticks<ABIInternal>(SB),NOSPLIT,$0-0
+	RDTSC
+	SHLQ	$32, DX
+	ORQ	DX, AX
+	RET
+
+// ftgo_invariant asks CPUID whether the counter runs at one rate whatever the processor does (Intel SDM, volume 3, 17.17.1).
+//
+// func ftgo_invariant() bool
+TEXT runtime·ftgo_invariant<ABIInternal>(SB),NOSPLIT,$0-0
+	MOVL	$0x80000000, AX
+	CPUID
+	CMPL	AX, $0x80000007
+	JCS	no
+	MOVL	$0x80000007, AX
+	CPUID
+	SHRL	$8, DX
+	ANDL	$1, DX
+	MOVL	DX, AX
+	RET
+no:
+	XORL	AX, AX
+	RET
+
+// ftgo_state gets the states of the goroutine (BX) and its P (CX), if they are there, and it is the goroutine's turn, and in SI where its record
+// goes, if the page has room.
+#define ftgo_state(else) \
+	MOVQ	g_ftgo(R14), BX; \
+	TESTQ	BX, BX; \
+	JEQ	else; \
+	MOVQ	g_m(R14), CX; \
+	MOVQ	m_p(CX), CX; \
+	MOVQ	p_ftgo(CX), CX; \
+	TESTQ	CX, CX; \
+	JEQ	else; \
+	MOVQ	ftgo_Goroutine_Turn(BX), DX; \
+	CMPQ	DX, ftgo_Processor_Turn(CX); \
+	JNE	else; \
+	MOVQ	ftgo_Processor_At(CX), SI; \
+	CMPQ	SI, ftgo_Processor_End(CX); \
+	JEQ	else
+
+// ftgo_commit makes the record at SI part of the page.
+#define ftgo_commit \
+	ADDQ	$16, SI; \
+	MOVQ	SI, ftgo_Processor_At(CX); \
+	MOVQ	ftgo_Processor_Page(CX), SI; \
+	INCL	4(SI); \
+	INCQ	ftgo_Goroutine_Seq(BX)
+
+// ftgo_take reports whether a function that is entered with a mask that is not zero should call its wrapper. It should not when
+// the wrapper is what called it, which the note tells; inside a hook (recursion guard); on g0 and on the signal stack; and when the function
+// tracer has recorded the call already.
+//
+// func ftgo_take(site *ftgo_Site) bool
+TEXT runtime·ftgo_take<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-16
+	CMPQ	AX, g_ftgoNote(R14)
+	JEQ	again
+	CMPL	g_ftgoBusy(R14), $0
+	JNE	no
+	MOVQ	g_m(R14), CX
+	CMPQ	R14, m_curg(CX)
+	JNE	no
+	TESTL	$const_ftgo_ModeFunction, runtime·ftgo_runtime+ftgo_Runtime_Mode(SB)
+	JNE	function
+yes:
+	MOVL	$1, AX
+	RET
+again:
+	MOVQ	$0, g_ftgoNote(R14)
+no:
+	XORL	AX, AX
+	RET
+function:
+	ftgo_state(yes)
+	MOVQ	8(BP), DI // the return address in the caller of the function, whose frame this is
+	SUBQ	runtime·ftgo_runtime+ftgo_Runtime_Text(SB), DI
+	MOVQ	DI, R8
+	SHRQ	$32, R8
+	JNE	yes
+	MOVL	ftgo_Site_ID(AX), R9
+	RDTSC
+	SHLQ	$32, DX
+	ORQ	DX, AX
+	SHLQ	$8, AX
+	ORQ	$1, AX // KindFunction
+	MOVQ	AX, 0(SI)
+	MOVL	R9, 8(SI)
+	MOVL	DI, 12(SI)
+	ftgo_commit
+	XORL	AX, AX
+	RET
+
+// ftgo_enter is the entry hook of a wrapper. Leaving the note is its last act on every path: without it the function and its
+// wrapper would call each other for ever.
+//
+// func ftgo_enter(site *ftgo_Site) uintptr
+TEXT runtime·ftgo_enter<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-16
+	MOVL	runtime·ftgo_runtime+ftgo_Runtime_Mode(SB), R8
+	TESTL	$const_ftgo_ModeGraph, R8
+	JEQ	profile
+	ftgo_state(slow)
+	MOVQ	ftgo_Goroutine_Top(BX), DI
+	CMPQ	DI, ftgo_Goroutine_End(BX)
+	JCC	slow
+	MOVQ	AX, R9
+	RDTSC
+	SHLQ	$32, DX
+	ORQ	DX, AX
+	MOVQ	AX, R10
+	SHLQ	$8, R10
+	ORQ	$2, R10 // KindEntry
+	MOVQ	R10, 0(SI)
+	MOVL	ftgo_Site_ID(R9), R11
+	MOVL	R11, 8(SI)
+	MOVL	ftgo_Goroutine_Depth(BX), R12
+	MOVL	R12, 12(SI)
+	INCL	R12
+	MOVL	R12, ftgo_Goroutine_Depth(BX)
+	ftgo_commit
+	MOVQ	R9, ftgo_Frame_Func(DI)
+	MOVQ	AX, ftgo_Frame_Start(DI)
+	MOVQ	AX, ftgo_Frame_Token(DI)
+	MOVQ	R8, ftgo_Frame_Mode(DI) // and ftgo_Frame_Over
+	ADDQ	$ftgo_Frame__size, DI
+	MOVQ	DI, ftgo_Goroutine_Top(BX)
+	MOVQ	R9, g_ftgoNote(R14)
+	RET
+profile:
+	TESTL	$const_ftgo_ModeProfile, R8
+	JEQ	slow
+	MOVQ	g_ftgo(R14), BX
+	TESTQ	BX, BX
+	JEQ	slow
+	MOVQ	ftgo_Goroutine_Top(BX), DI
+	CMPQ	DI, ftgo_Goroutine_End(BX)
+	JCC	slow
+	MOVQ	AX, R9
+	RDTSC
+	SHLQ	$32, DX
+	ORQ	DX, AX
+	MOVQ	R9, ftgo_Frame_Func(DI)
+	MOVQ	AX, ftgo_Frame_Start(DI)
+	MOVQ	AX, ftgo_Frame_Token(DI)
+	MOVQ	R8, ftgo_Frame_Mode(DI)
+	MOVQ	$0, ftgo_Frame_Child(DI)
+	ADDQ	$ftgo_Frame__size, DI
+	MOVQ	DI, ftgo_Goroutine_Top(BX)
+	INCL	ftgo_Goroutine_Depth(BX)
+	MOVQ	R9, g_ftgoNote(R14)
+	RET
+slow:
+	JMP	runtime·ftgo_enterSlow<ABIInternal>(SB)
+
+// ftgo_exit is the exit hook, deferred by wrappers. A note that is left over (the mask went off between the wrapper and the
+// function) is cleared.
+//
+// func ftgo_exit(tok uintptr)
+TEXT runtime·ftgo_exit<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-8
+	MOVQ	$0, g_ftgoNote(R14)
+	MOVL	runtime·ftgo_runtime+ftgo_Runtime_Mode(SB), R8
+	TESTL	$const_ftgo_ModeGraph, R8
+	JEQ	profile
+	ftgo_state(slow)
+	MOVL	ftgo_Goroutine_Depth(BX), R12
+	SUBL	$1, R12
+	JCS	slow
+	MOVQ	ftgo_Goroutine_Top(BX), DI
+	SUBQ	$ftgo_Frame__size, DI
+	CMPQ	AX, ftgo_Frame_Token(DI)
+	JNE	slow
+	CMPQ	R8, ftgo_Frame_Mode(DI) // and no calls below that found no room
+	JNE	slow
+	MOVQ	ftgo_Frame_Func(DI), R9
+	MOVL	ftgo_Site_ID(R9), R9
+	RDTSC
+	SHLQ	$32, DX
+	ORQ	DX, AX
+	SHLQ	$8, AX
+	ORQ	$3, AX // KindReturn
+	MOVQ	AX, 0(SI)
+	MOVL	R9, 8(SI)
+	MOVL	R12, 12(SI)
+	MOVL	R12, ftgo_Goroutine_Depth(BX)
+	MOVQ	DI, ftgo_Goroutine_Top(BX)
+	ftgo_commit
+	RET
+profile:
+	TESTL	$const_ftgo_ModeProfile, R8
+	JEQ	slow
+	MOVQ	g_ftgo(R14), BX
+	TESTQ	BX, BX
+	JEQ	slow
+	MOVL	ftgo_Goroutine_Depth(BX), R12
+	SUBL	$1, R12
+	JCS	slow
+	MOVQ	ftgo_Goroutine_Top(BX), DI
+	SUBQ	$ftgo_Frame__size, DI
+	CMPQ	AX, ftgo_Frame_Token(DI)
+	JNE	slow
+	CMPQ	R8, ftgo_Frame_Mode(DI)
+	JNE	slow
+	MOVQ	g_m(R14), CX
+	MOVQ	m_p(CX), CX
+	MOVQ	p_ftgo(CX), CX
+	TESTQ	CX, CX
+	JEQ	slow
+	MOVQ	ftgo_Frame_Func(DI), R9
+	MOVL	ftgo_Site_ID(R9), R9
+	CMPL	R9, ftgo_Processor_NStats(CX)
+	JCC	slow
+	SHLQ	$6, R9
+	ADDQ	ftgo_Processor_Stats(CX), R9
+	MOVQ	ftgo_Stat_Hist(R9), SI
+	TESTQ	SI, SI
+	JEQ	slow
+	RDTSC
+	SHLQ	$32, DX
+	ORQ	DX, AX
+	SUBQ	ftgo_Frame_Start(DI), AX // how long the call took
+	MOVL	R12, ftgo_Goroutine_Depth(BX)
+	MOVQ	DI, ftgo_Goroutine_Top(BX)
+	TESTL	R12, R12
+	JEQ	outermost
+	ADDQ	AX, (ftgo_Frame_Child-ftgo_Frame__size)(DI)
+outermost:
+	INCQ	ftgo_Stat_Hits(R9)
+	ADDQ	AX, ftgo_Stat_Total(R9)
+	MOVQ	AX, R10
+	SUBQ	ftgo_Frame_Child(DI), R10
+	JCC	self
+	XORL	R10, R10
+self:
+	ADDQ	R10, ftgo_Stat_Self(R9)
+	XORPS	X0, X0
+	CVTSQ2SD	AX, X0
+	MULSD	X0, X0
+	ADDSD	ftgo_Stat_Squares(R9), X0
+	MOVSD	X0, ftgo_Stat_Squares(R9)
+	CMPQ	AX, ftgo_Stat_Min(R9)
+	JCC	notShortest
+	MOVQ	AX, ftgo_Stat_Min(R9)
+notShortest:
+	CMPQ	AX, ftgo_Stat_Max(R9)
+	JLS	notLongest
+	MOVQ	AX, ftgo_Stat_Max(R9)
+notLongest:
+	// The bucket: tracefile.Bucket.
+	CMPQ	AX, $16
+	JCS	bucket
+	BSRQ	AX, R10
+	LEAQ	-3(R10), CX
+	SHRQ	CX, AX
+	LEAQ	-24(AX)(R10*8), AX
+	CMPQ	AX, $335
+	JLS	bucket
+	MOVL	$335, AX
+bucket:
+	INCL	(SI)(AX*4)
+	RET
+slow:
+	JMP	runtime·ftgo_exitSlow<ABIInternal>(SB)

@@ -1,0 +1,64 @@
+package ftrace
+
+import (
+	"sync/atomic"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// rt.Mode is one word, which the hooks read at every call: whether they record by themselves, whether tracing is stopped, and the generation, a
+// number that changes with the pointers. A frame keeps the word of its entry; where it is another on exit, the call began under other conditions.
+const (
+	modeDirect  = hook.ModeGraph | hook.ModeFunction | hook.ModeProfile
+	modeWanted  = 3          // the bits of modeDirect, so far to the left, as they are to be while nothing is stopped
+	modeStopped = 1 << 6     // function_trace_stop
+	modeNext    = 1 << 7     // one generation
+	modeFlags   = 0b11 << 30 // of frames, see limits.go and profile.go
+	modeNumber  = ^uint32(modeFlags | modeNext - 1)
+)
+
+// setMode changes the word.
+func setMode(change func(uint32) uint32) {
+	for {
+		old := atomic.LoadUint32(&rt.Mode)
+		m := change(old) &^ modeDirect
+		if m&modeStopped == 0 {
+			m |= m >> modeWanted & modeDirect
+		}
+		if atomic.CompareAndSwapUint32(&rt.Mode, old, m&^modeFlags) {
+			return
+		}
+	}
+}
+
+// generation returns the generation of a mode.
+func generation(mode uint32) uint32 { return mode & modeNumber }
+
+// stopped reports whether tracing is stopped.
+func stopped() bool { return atomic.LoadUint32(&rt.Mode)&modeStopped != 0 }
+
+// stale reports whether a call began under other pointers.
+func stale(f *hook.Frame) bool { return generation(f.Mode) != generation(atomic.LoadUint32(&rt.Mode)) }
+
+// nextGeneration makes every call that is in progress stale.
+func nextGeneration() { setMode(func(m uint32) uint32 { return m + modeNext }) }
+
+// setDirect says what the hooks record by themselves: one of the bits of modeDirect, or nothing.
+func setDirect(bit uint32) {
+	setMode(func(m uint32) uint32 { return m&^(modeDirect<<modeWanted) | bit<<modeWanted })
+}
+
+// Stop makes every hook return at once until Start is called, whatever the tracer (function_trace_stop). Calls that are in progress
+// leave their return stacks all the same. It is cheap, and may be called from anywhere.
+func Stop() {
+	if rt != nil {
+		setMode(func(m uint32) uint32 { return m | modeStopped })
+	}
+}
+
+// Start undoes Stop.
+func Start() {
+	if rt != nil {
+		setMode(func(m uint32) uint32 { return m &^ modeStopped })
+	}
+}
