@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/hook"
-	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
 // filterList is set_ftrace_filter and set_ftrace_notrace: globs of functions that are traced, and of functions that are not, which wins.
 type filterList struct {
 	filter, notrace []string
-	matched         bool // since the filter was set it has matched a function
 }
 
 // filters are those of the current tracer.
@@ -20,17 +19,6 @@ var filters filterList
 
 // traceBit is the current tracer's bit in Site.Tracers.
 const traceBit = 1
-
-// wants reports whether a function is to be traced.
-func (l *filterList) wants(full string) bool {
-	if len(l.filter) > 0 {
-		if !matchAny(l.filter, full) {
-			return false
-		}
-		l.matched = true
-	}
-	return !matchAny(l.notrace, full)
-}
 
 // matchAny reports whether one of the globs matches a function's full name, or its name with the last element of the import path
 // alone, as stack traces show it.
@@ -50,18 +38,49 @@ func matchAny(globs []string, full string) bool {
 // apply sets the masks of a package's functions. Masks are written by the patched runtime, one byte each, while functions run: a call
 // sees the old byte or the new one.
 func (l *filterList) apply(t *hook.Table) {
-	if len(l.filter) == 0 && len(l.notrace) == 0 {
+	filter, all := globsFor(l.filter, t.Path)
+	notrace, none := globsFor(l.notrace, t.Path)
+	all = all || len(l.filter) == 0
+	none = none || !all && len(filter) == 0
+	if none || all && len(notrace) == 0 {
 		for i := range t.N {
-			setMask(t, i, true)
+			setMask(t, i, !none)
 		}
 		return
 	}
-	prefix := t.Path + "."
-	tracefile.EachName(t.Names, func(i int, name, _ string, _ int) {
-		if uint32(i) < t.N {
-			setMask(t, uint32(i), l.wants(prefix+name))
+	eachNameOf(t, func(i uint32, full string) {
+		if i < t.N {
+			setMask(t, i, (all || matchAny(filter, full)) && !matchAny(notrace, full))
 		}
 	})
+}
+
+// globsFor returns those of the globs that may match a function of a package, by what they have in front of the first special character. If one of
+// them matches every function, all is true.
+func globsFor(globs []string, path string) (list []string, all bool) {
+	full := path + "."
+	short := full[strings.LastIndexByte(path, '/')+1:]
+	for _, g := range globs {
+		literal, rest := g, ""
+		if i := strings.IndexAny(g, `*?[\`); i >= 0 {
+			literal, rest = g[:i], g[i:]
+		}
+		for _, base := range []string{full, short} {
+			switch {
+			case strings.HasPrefix(base, literal):
+				if rest == "*" {
+					return nil, true
+				}
+				list = append(list, g)
+			case strings.HasPrefix(literal, base):
+				list = append(list, g)
+			default:
+				continue
+			}
+			break
+		}
+	}
+	return list, false
 }
 
 func setMask(t *hook.Table, i uint32, on bool) {
@@ -91,9 +110,15 @@ func (l *filterList) clear() {
 func noMatch(what string, globs []string) error {
 	for _, g := range globs {
 		found := false
-		eachName(func(full string) bool {
-			found = matchAny([]string{g}, full)
-			return !found
+		eachTable(func(t *hook.Table) {
+			if found || t.N == 0 {
+				return
+			}
+			list, all := globsFor([]string{g}, t.Path)
+			if found = all; found || len(list) == 0 {
+				return
+			}
+			eachNameOf(t, func(_ uint32, full string) { found = found || matchAny(list, full) })
 		})
 		if found {
 			continue
@@ -107,16 +132,31 @@ func noMatch(what string, globs []string) error {
 	return nil
 }
 
-// eachName calls do with the full name of every hooked function, until it returns false.
+// eachName calls do with the full name of every hooked function, until it returns false. The name is good until do returns.
 func eachName(do func(full string) bool) {
 	more := true
 	eachTable(func(t *hook.Table) {
 		if more {
-			tracefile.EachName(t.Names, func(_ int, name, _ string, _ int) {
-				more = more && do(t.Path+"."+name)
-			})
+			eachNameOf(t, func(_ uint32, full string) { more = more && do(full) })
 		}
 	})
+}
+
+// eachNameOf calls do with the number within the package, and the full name, of every hooked function of a package. The name is good until do
+// returns: a filter on a hundred thousand functions is to take no longer than the scheduler lets a goroutine run, and leave no garbage.
+func eachNameOf(t *hook.Table, do func(i uint32, full string)) {
+	full := append(append(make([]byte, 0, 256), t.Path...), '.')
+	prefix := len(full)
+	i := uint32(0)
+	for names := t.Names; names != ""; {
+		var row string
+		row, names, _ = strings.Cut(names, "\n")
+		if end := strings.LastIndexByte(row, ' '); end >= 0 && row[0] != '\t' {
+			full = append(full[:prefix], row[:end]...)
+			do(i, unsafe.String(&full[0], len(full)))
+			i++
+		}
+	}
 }
 
 // nearest returns up to three function names that resemble a glob.
@@ -129,7 +169,7 @@ func nearest(glob string) []string {
 	var list []candidate
 	eachName(func(full string) bool {
 		if d := distance(strings.ToLower(want), strings.ToLower(lastName(full))); d <= max(1, len(want)/2) {
-			list = append(list, candidate{full, d})
+			list = append(list, candidate{strings.Clone(full), d})
 		}
 		return true
 	})

@@ -209,14 +209,13 @@ func setGraphGlobs(what string, globs []string, list *[]string) error {
 
 // markGraphFunctions notes in the sites of a package which of its functions the graph limits name.
 func markGraphFunctions(t *hook.Table) {
-	prefix := t.Path + "."
-	tracefile.EachName(t.Names, func(i int, name, _ string, _ int) {
-		s := siteOf(t, uint32(i))
+	eachNameOf(t, func(i uint32, full string) {
+		s := siteOf(t, i)
 		s.Tracers &^= graphFunctionBit | graphNotraceBit
-		if matchAny(limits.graphFunction, prefix+name) {
+		if matchAny(limits.graphFunction, full) {
 			s.Tracers |= graphFunctionBit
 		}
-		if matchAny(limits.graphNotrace, prefix+name) {
+		if matchAny(limits.graphNotrace, full) {
 			s.Tracers |= graphNotraceBit
 		}
 	})

@@ -43,7 +43,8 @@ func BenchmarkFilters(b *testing.B) {
 	check(err)
 	text := strings.NewReplacer("\t// imports\n", imports.String(), "\t\t// calls\n", all.String()).Replace(string(program))
 	check(os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o666))
-	check(os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module many\n\ngo 1.26\n\nrequire github.com/ftgo/ftgo v0.0.0\n\nreplace github.com/ftgo/ftgo => "+repo+"\n"), 0o666))
+	check(os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module many\n\ngo 1.26.0\n"), 0o666))
+	check(os.WriteFile(filepath.Join(dir, "go.work"), []byte("go 1.26.0\n\nuse (\n\t.\n\t"+repo+"\n)\n"), 0o666))
 	report(b, hookedProgram(b, dir))
 }
 

@@ -10,7 +10,9 @@ func Match(glob, name string) bool {
 	for n < len(name) {
 		if g < len(glob) && glob[g] == '*' {
 			star, from = g, n
-			g++
+			if g++; g == len(glob) {
+				return true
+			}
 			continue
 		}
 		if next, ok := matchOne(glob, g, name[n]); ok {
