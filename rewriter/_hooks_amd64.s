@@ -104,8 +104,10 @@ function:
 // func ftgo_enter(site *ftgo_Site) uintptr
 TEXT runtime·ftgo_enter<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-16
 	MOVL	runtime·ftgo_runtime+ftgo_Runtime_Mode(SB), R8
+	TESTL	$const_ftgo_ModeProfile, R8
+	JNE	profile
 	TESTL	$const_ftgo_ModeGraph, R8
-	JEQ	profile
+	JEQ	slow
 	ftgo_state(slow)
 	MOVQ	ftgo_Goroutine_Top(BX), DI
 	CMPQ	DI, ftgo_Goroutine_End(BX)
@@ -134,8 +136,6 @@ TEXT runtime·ftgo_enter<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-16
 	MOVQ	R9, g_ftgoNote(R14)
 	RET
 profile:
-	TESTL	$const_ftgo_ModeProfile, R8
-	JEQ	slow
 	MOVQ	g_ftgo(R14), BX
 	TESTQ	BX, BX
 	JEQ	slow
@@ -166,8 +166,10 @@ slow:
 TEXT runtime·ftgo_exit<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-8
 	MOVQ	$0, g_ftgoNote(R14)
 	MOVL	runtime·ftgo_runtime+ftgo_Runtime_Mode(SB), R8
+	TESTL	$const_ftgo_ModeProfile, R8
+	JNE	profile
 	TESTL	$const_ftgo_ModeGraph, R8
-	JEQ	profile
+	JEQ	slow
 	ftgo_state(slow)
 	MOVL	ftgo_Goroutine_Depth(BX), R12
 	SUBL	$1, R12
@@ -193,8 +195,6 @@ TEXT runtime·ftgo_exit<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-8
 	ftgo_commit
 	RET
 profile:
-	TESTL	$const_ftgo_ModeProfile, R8
-	JEQ	slow
 	MOVQ	g_ftgo(R14), BX
 	TESTQ	BX, BX
 	JEQ	slow
@@ -216,9 +216,8 @@ profile:
 	MOVL	ftgo_Site_ID(R9), R9
 	CMPL	R9, ftgo_Processor_NStats(CX)
 	JCC	slow
-	SHLQ	$6, R9
-	ADDQ	ftgo_Processor_Stats(CX), R9
-	MOVQ	ftgo_Stat_Hist(R9), SI
+	MOVQ	ftgo_Processor_Stats(CX), SI
+	MOVQ	(SI)(R9*8), SI
 	TESTQ	SI, SI
 	JEQ	slow
 	RDTSC
@@ -231,39 +230,42 @@ profile:
 	JEQ	outermost
 	ADDQ	AX, (ftgo_Frame_Child-ftgo_Frame__size)(DI)
 outermost:
-	INCQ	ftgo_Stat_Hits(R9)
-	ADDQ	AX, ftgo_Stat_Total(R9)
-	MOVQ	AX, R10
-	SUBQ	ftgo_Frame_Child(DI), R10
-	JCC	self
-	XORL	R10, R10
-self:
-	ADDQ	R10, ftgo_Stat_Self(R9)
+	INCQ	ftgo_Stat_Hits(SI)
+	ADDQ	AX, ftgo_Stat_Total(SI)
+	MOVQ	ftgo_Frame_Child(DI), R10
+	ADDQ	R10, ftgo_Stat_Below(SI)
 	XORPS	X0, X0
 	CVTSQ2SD	AX, X0
+	MOVQ	X0, R10
 	MULSD	X0, X0
-	ADDSD	ftgo_Stat_Squares(R9), X0
-	MOVSD	X0, ftgo_Stat_Squares(R9)
-	CMPQ	AX, ftgo_Stat_Min(R9)
-	JCC	notShortest
-	MOVQ	AX, ftgo_Stat_Min(R9)
-notShortest:
-	CMPQ	AX, ftgo_Stat_Max(R9)
-	JLS	notLongest
-	MOVQ	AX, ftgo_Stat_Max(R9)
-notLongest:
-	// The bucket: tracefile.Bucket.
-	CMPQ	AX, $16
-	JCS	bucket
-	BSRQ	AX, R10
-	LEAQ	-3(R10), CX
-	SHRQ	CX, AX
-	LEAQ	-24(AX)(R10*8), AX
-	CMPQ	AX, $335
+	ADDSD	ftgo_Stat_Squares(SI), X0
+	MOVSD	X0, ftgo_Stat_Squares(SI)
+	CMPQ	AX, ftgo_Stat_Min(SI)
+	JCS	shortest
+	CMPQ	AX, ftgo_Stat_Max(SI)
+	JHI	longest
+bucket: // tracefile.Bucket
+	SHRQ	$49, R10
+	SUBQ	$(1023<<3), R10
+	JCS	first
+	CMPQ	R10, $335
+	JHI	last
+	INCL	ftgo_Stat__size(SI)(R10*4)
+	RET
+shortest:
+	MOVQ	AX, ftgo_Stat_Min(SI)
+	CMPQ	AX, ftgo_Stat_Max(SI)
 	JLS	bucket
-	MOVL	$335, AX
-bucket:
-	INCL	(SI)(AX*4)
+longest:
+	MOVQ	AX, ftgo_Stat_Max(SI)
+	JMP	bucket
+first:
+	XORL	R10, R10
+	INCL	ftgo_Stat__size(SI)(R10*4)
+	RET
+last:
+	MOVL	$335, R10
+	INCL	ftgo_Stat__size(SI)(R10*4)
 	RET
 slow:
 	JMP	runtime·ftgo_exitSlow<ABIInternal>(SB)

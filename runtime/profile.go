@@ -63,36 +63,40 @@ func profileExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 			if g.Depth > 1 {
 				g.frame(g.Depth - 2).Child += d
 			}
-			p.count(function(f).ID, d, d-min(d, f.Child))
+			p.count(function(f).ID, d, f.Child)
 		}
 	}
 	profile.exit(token, slot, proc, now)
 }
 
 // count counts a call.
-func (p *processor) count(id uint32, d, self uint64) {
+func (p *processor) count(id uint32, d, below uint64) {
 	s := p.stat(id)
 	s.Min, s.Max = min(s.Min, d), max(s.Max, d)
 	s.Hits++
 	s.Total += d
-	s.Self += self
+	s.Below += below
 	s.Squares += float64(d) * float64(d)
-	*(*uint32)(unsafe.Add(s.Hist, 4*tracefile.Bucket(d)))++
+	histogram(s)[tracefile.Bucket(d)]++
 }
 
-const statSize = unsafe.Sizeof(hook.Stat{})
+// histogram returns a function's histogram of durations.
+func histogram(s *hook.Stat) *[tracefile.HistBuckets]uint32 {
+	return (*[tracefile.HistBuckets]uint32)(unsafe.Add(unsafe.Pointer(s), unsafe.Sizeof(*s)))
+}
 
 // stat returns where the P counts a function.
 func (p *processor) stat(id uint32) *hook.Stat {
 	if id >= p.NStats {
 		p.growStats(id)
 	}
-	s := (*hook.Stat)(unsafe.Add(p.Stats, uintptr(id)*statSize))
-	if s.Hist == nil {
+	at := (**hook.Stat)(unsafe.Add(p.Stats, uintptr(id)*unsafe.Sizeof(p.Stats)))
+	if *at == nil {
+		s := (*hook.Stat)(rt.Alloc(unsafe.Sizeof(hook.Stat{}) + unsafe.Sizeof(*histogram(nil))))
 		s.Min = ^uint64(0)
-		s.Hist = rt.Alloc(tracefile.HistBuckets * 4)
+		*at = s
 	}
-	return s
+	return *at
 }
 
 // growStats makes room for all functions that there are. More come with a plugin.
@@ -100,9 +104,9 @@ func (p *processor) growStats(id uint32) {
 	rt.Lock()
 	n := max(tables.sites, id) + 1
 	rt.Unlock()
-	stats := rt.Alloc(uintptr(n) * statSize)
+	stats := rt.Alloc(uintptr(n) * unsafe.Sizeof(p.Stats))
 	rt.Lock()
-	copy(unsafe.Slice((*hook.Stat)(stats), n), unsafe.Slice((*hook.Stat)(p.Stats), p.NStats))
+	copy(unsafe.Slice((**hook.Stat)(stats), n), unsafe.Slice((**hook.Stat)(p.Stats), p.NStats))
 	p.Stats, p.NStats = stats, n
 	rt.Unlock()
 }
@@ -145,8 +149,8 @@ func ResetProfile() error {
 	defer ctl.Unlock()
 	quiesce()
 	eachStat(func(_ uint32, s *hook.Stat) {
-		clear(unsafe.Slice((*uint32)(s.Hist), tracefile.HistBuckets))
-		*s = hook.Stat{Hist: s.Hist, Min: ^uint64(0)}
+		*histogram(s) = [tracefile.HistBuckets]uint32{}
+		*s = hook.Stat{Min: ^uint64(0)}
 	})
 	usePointers()
 	return nil
@@ -159,10 +163,10 @@ func eachStat(do func(id uint32, s *hook.Stat)) {
 	rt.Unlock()
 	for ; p != nil; p = p.next {
 		rt.Lock()
-		stats := unsafe.Slice((*hook.Stat)(p.Stats), p.NStats)
+		stats := unsafe.Slice((**hook.Stat)(p.Stats), p.NStats)
 		rt.Unlock()
-		for id := range stats {
-			if s := &stats[id]; s.Hits > 0 {
+		for id, s := range stats {
+			if s != nil && s.Hits > 0 {
 				do(uint32(id), s)
 			}
 		}
@@ -206,10 +210,10 @@ func Profile() []FuncStats {
 		}
 		sum.Hits += s.Hits
 		sum.Total += s.Total
-		sum.Self += s.Self
+		sum.Below += s.Below
 		sum.Squares += s.Squares
 		sum.Min, sum.Max = min(sum.Min, s.Min), max(sum.Max, s.Max)
-		for i, n := range unsafe.Slice((*uint32)(s.Hist), tracefile.HistBuckets) {
+		for i, n := range histogram(s) {
 			hists[id][i] += uint64(n)
 		}
 	})
@@ -224,7 +228,7 @@ func Profile() []FuncStats {
 			}
 			ns := func(ticks uint64) time.Duration { return time.Duration(float64(ticks) * tick) }
 			f := FuncStats{
-				Func: (*Func)(siteOf(t, i)), Name: t.Path + "." + name, Hits: s.Hits, Total: ns(s.Total), Self: ns(s.Self), Mean: ns(s.Total / s.Hits),
+				Func: (*Func)(siteOf(t, i)), Name: t.Path + "." + name, Hits: s.Hits, Total: ns(s.Total), Self: ns(s.Total - min(s.Total, s.Below)), Mean: ns(s.Total / s.Hits),
 				Min: ns(s.Min), Max: ns(s.Max), hist: hists[t.Base+i], tick: tick,
 			}
 			if n := float64(s.Hits); n > 1 {

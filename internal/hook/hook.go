@@ -59,20 +59,18 @@ type Processor struct {
 	End  uintptr        // … unless it is this
 	Page unsafe.Pointer // the page that it lies in
 
-	Stats  unsafe.Pointer // [NStats]Stat, by number of the function
+	Stats  unsafe.Pointer // [NStats]*Stat, by number of the function; nil before the first call
 	NStats uint32
 }
 
-// A Stat is what a P counts of a function, for the profile. Times are in ticks of the clock.
+// A Stat is what a P counts of a function, for the profile, and begins its histogram of durations, of 32-bit counts. Times are in ticks of the clock.
 type Stat struct {
 	Hits    uint64
 	Total   uint64
-	Self    uint64 // without the calls below
+	Below   uint64 // of Total, in calls below
 	Squares float64
 	Min     uint64
 	Max     uint64
-	Hist    unsafe.Pointer // [tracefile.HistBuckets]uint32; nil before the first call
-	_       [16 - unsafe.Sizeof(uintptr(0))]byte
 }
 
 // A Frame is a call on a return stack.

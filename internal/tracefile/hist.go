@@ -1,30 +1,25 @@
 package tracefile
 
-import "math/bits"
+import "math"
 
-// A histogram of durations has a bucket for each of the shortest, then eight for each power of two: a percentile is right to an eighth.
+// A histogram of durations has eight buckets for each power of two: a percentile is right to an eighth. A bucket is the exponent and the first
+// three digits of the duration as a floating point number, which the hooks have at hand.
 const (
-	histExact   = 16
-	histOctaves = 40
-	HistBuckets = histExact + 8*histOctaves
+	histDigits  = 3
+	histOctaves = 42
+	HistBuckets = histOctaves << histDigits
 )
 
 // Bucket returns the bucket of a duration.
 func Bucket(d uint64) uintptr {
-	if d < histExact {
-		return uintptr(d)
-	}
-	n := uintptr(bits.Len64(d)) // from 5
-	return min(histExact+8*(n-5)+uintptr(d>>(n-4)&7), HistBuckets-1)
+	const zero = 1023 << histDigits // the exponent of 1
+	b := uintptr(math.Float64bits(float64(d)) >> (52 - histDigits))
+	return min(max(b, zero)-zero, HistBuckets-1)
 }
 
 // bucketStart returns the shortest duration of a bucket.
-func bucketStart(i int) uint64 {
-	if i < histExact {
-		return uint64(i)
-	}
-	i -= histExact
-	return uint64(8+i%8) << (i/8 + 1)
+func bucketStart(i int) float64 {
+	return math.Ldexp(float64(1<<histDigits+i%(1<<histDigits)), i>>histDigits-histDigits)
 }
 
 // Percentile returns the duration that q percent of those in a histogram do not exceed. q is 0 to 100.
@@ -39,7 +34,7 @@ func Percentile[N uint32 | uint64](hist []N, q float64) float64 {
 			continue
 		}
 		if left <= uint64(n) {
-			lo, hi := float64(bucketStart(i)), float64(bucketStart(i+1))
+			lo, hi := bucketStart(i), bucketStart(i+1)
 			return lo + (hi-lo)*float64(left)/float64(uint64(n)+1)
 		}
 		left -= uint64(n)

@@ -27,6 +27,7 @@ func main() {
 			fail(err)
 		}
 	}
+	check(ftrace.SetBufferSize(64)) // so that pages are as small as can be
 	check(ftrace.Register(ftrace.Tracer{
 		Name:   "own",
 		Entry:  func(c ftrace.Call) bool { own.Add(1); return c.Depth%3 != 2 },
@@ -196,7 +197,7 @@ func limiter(r *rand.Rand) {
 }
 
 func resizer(r *rand.Rand) {
-	check(ftrace.SetBufferSize(1 + r.IntN(1000)))
+	check(ftrace.SetBufferSize(1 + r.IntN(200)))
 	check(ftrace.SetOption([]string{"overwrite", "nooverwrite"}[r.IntN(2)]))
 	if r.IntN(20) == 0 {
 		check(ftrace.Reset())

@@ -397,6 +397,22 @@ func profile() error {
 		if p := n.Percentile(50); p != n.Total || l.Percentile(0) > l.Percentile(50) || l.Percentile(50) > l.Percentile(99) || l.Percentile(99) > l.Max {
 			return fmt.Errorf("%s: %v, %v %v %v", tracer, p, l.Percentile(50), l.Percentile(99), l.Max)
 		}
+		// Nine of ten calls are shorter than the tenth.
+		check(ftrace.ResetProfile())
+		check(ftrace.StartProfile())
+		for i := range 10 {
+			nap(time.Duration(1+i/9*99) * time.Millisecond)
+		}
+		check(ftrace.StopProfile())
+		for _, f := range ftrace.Profile() {
+			if p50, p90, p99 := f.Percentile(50), f.Percentile(90), f.Percentile(99); f.Hits != 10 || p50 < time.Millisecond || p50 > p90 || p90 > 90*time.Millisecond || p99 < 99*time.Millisecond {
+				return fmt.Errorf("%s: %s %d, %v %v %v", tracer, f.Name, f.Hits, p50, p90, p99)
+			}
+		}
+		check(ftrace.ResetProfile())
+		check(ftrace.StartProfile())
+		nap(20 * time.Millisecond)
+		check(ftrace.StopProfile())
 		var w bytes.Buffer
 		check(ftrace.WriteProfile(&w))
 		if !regexp.MustCompile(`(?m)^  main\.nap {33}1    \d+\.\d+ us `).MatchString(w.String()) {
