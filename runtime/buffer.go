@@ -65,6 +65,9 @@ func (b *pagePool) get() unsafe.Pointer {
 			return c
 		}
 		b.limit = b.used // no more
+		if *(*uint32)(unsafe.Add(header, tracefile.HState))&tracefile.StateNoSpace != 0 {
+			b.keep = true // the disk is full: what is recorded stays
+		}
 	}
 	if b.keep || b.oldest == nil {
 		b.stuck.Store(b.keep)

@@ -62,7 +62,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond != "downloaded" {
+			switch cond {
+			case "downloaded":
+			case "mount": // a file system can be mounted
+				return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", bin).Run() == nil, nil
+			default:
 				return false, fmt.Errorf("there is no condition %q", cond)
 			}
 			// The Go toolchain in use was downloaded as a module.
