@@ -277,6 +277,8 @@ func BufferSize() int {
 // under way.
 func (b *pagePool) reset() {
 	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(header, off)) }
+	consuming.Lock() // a page that is being consumed is in no list
+	defer consuming.Unlock()
 	rt.Lock()
 	for b.oldest != nil {
 		b.drop(b.unretire())

@@ -20,6 +20,10 @@ func Marker(format string, args ...any) {
 	if slot == nil {
 		return
 	}
+	if !tracing.Load() { // not any more: what switched it off waits for those that had seen it on, here
+		rt.Done()
+		return
+	}
 	g, p := newStates(slot, proc)
 	for {
 		part := text[:min(len(text), tracefile.MaxMarker)]

@@ -312,6 +312,7 @@ func usePointers() {
 			eachTable(filters.apply)
 		} else {
 			filters.clear()
+			rt.Barrier() // for markers, which look at tracing
 		}
 	}
 }

@@ -39,7 +39,7 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(time.Duration(r.IntN(20000)) * time.Microsecond)
+		time.Sleep(time.Duration(r.IntN(6000)) * time.Microsecond)
 		cmd.Process.Kill()
 		cmd.Wait()
 		seen, err := checkKilled(trace, counts)
