@@ -21,6 +21,9 @@ var ftgo_hooks ftgo_Hooks
 
 var ftgo_runtime = ftgo_Runtime{ABI: ftgo_ABI}
 
+// ftgo_mallocgc is mallocgc, for those allocators that do not tell the race detector. A reference by name would be an initialization cycle.
+var ftgo_mallocgc func(size uintptr, typ *_type, needzero bool) unsafe.Pointer
+
 // ftgo_dead heads the list of the library's words of goroutines that have ended. Nothing of the library runs on g0, where
 // goroutines die; it takes the list when it next makes a goroutine's state.
 var ftgo_dead uintptr
@@ -29,6 +32,7 @@ var ftgo_dead uintptr
 var ftgo_lock_ mutex
 
 func init() {
+	ftgo_mallocgc = mallocgc
 	r := &ftgo_runtime
 	r.Calls = &ftgo_hooks
 	r.Getenv = gogetenv

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"regexp"
 	"strings"
 
 	"github.com/dave/dst"
@@ -65,6 +66,10 @@ func PatchRuntime(files []File, release, goarch string) ([]File, error) {
 	found := make([]int, len(anchors))
 	var out []File
 	for _, f := range files {
+		if src := tellRace(f.Src); src != nil {
+			out = append(out, File{f.Name, src})
+			continue
+		}
 		var hits []int
 		for i, a := range anchors {
 			if bytes.Contains(f.Src, []byte(a.hint)) {
@@ -111,6 +116,18 @@ func PatchRuntime(files []File, release, goarch string) ([]File, error) {
 		hooks = inGo.Replace(runtimeSource) + hooksInGo + clockDecls
 	}
 	return append(out, File{"", []byte(hooks + "\n" + shape() + string(hostedWrappers()))}), nil
+}
+
+var allocator = regexp.MustCompile(`(?m)^func mallocgc(Small|Tiny)\w+\(size uintptr, typ \*_type, needzero bool\) unsafe\.Pointer \{`)
+
+// tellRace patches the allocators that the compiler of Go 1.27 calls by itself for small objects, but in packages with the race detector's
+// instrumentation: they do not tell it of what they allocate. The library has none, and what it allocates others see: memory that is used again
+// would be a race to them. It returns nil for other files.
+func tellRace(src []byte) []byte {
+	if !allocator.Match(src) {
+		return nil
+	}
+	return allocator.ReplaceAll(src, []byte("$0 if raceenabled && ftgo_mallocgc != nil { return ftgo_mallocgc(size, typ, needzero) };"))
 }
 
 // PatchRuntimeAsm adds what hooks have in assembly language to one of package runtime's files. It returns nil if the file is not the one, or
