@@ -10,7 +10,8 @@ import (
 // Marker writes a note of the program's own into the trace, in its place among the calls (trace_marker, trace_printk). The arguments are
 // those of fmt.Sprintf. A text of more than 1024 bytes becomes several notes.
 //
-// It may be called from anywhere, also while no tracer is on, when it does nothing and formats nothing. It allocates as fmt does.
+// It may be called from anywhere, also while no tracer is on, when it does nothing and formats nothing, and nothing while tracers
+// are being switched. It allocates as fmt does.
 func Marker(format string, args ...any) {
 	if rt == nil || !tracing.Load() || header == nil || stopped() {
 		return
@@ -20,7 +21,7 @@ func Marker(format string, args ...any) {
 	if slot == nil {
 		return
 	}
-	if !tracing.Load() { // not any more: what switched it off waits for those that had seen it on, here
+	if !tracing.Load() || quiet.Load() { // what switches waits for those that have passed here
 		rt.Done()
 		return
 	}

@@ -71,11 +71,10 @@ func ReadCPUStats() (list []CPUStats) {
 	n := buffer.procs
 	rt.Unlock()
 	list = make([]CPUStats, 0, n+8)
-	now := rt.Nanotime()
 	rt.Lock()
 	defer rt.Unlock()
 	for p := processors; p != nil && len(list) < cap(list); p = p.next {
-		list = append(list, CPUStats{CPU: int(p.id), Overwritten: p.overwritten, Dropped: atomic.LoadUint64(&p.dropped), Read: p.read, Now: now})
+		list = append(list, CPUStats{CPU: int(p.id), Overwritten: p.overwritten, Dropped: atomic.LoadUint64(&p.dropped), Read: p.read})
 	}
 	slices.SortFunc(list, func(a, b CPUStats) int { return a.CPU - b.CPU })
 	for i := range buffer.n {
@@ -94,6 +93,10 @@ func ReadCPUStats() (list []CPUStats) {
 				s.Oldest = t
 			}
 		}
+	}
+	now := rt.Nanotime() // after the last record that was seen, but for what its conversion is off by
+	for i := range list {
+		list[i].Now = max(now, list[i].Oldest)
 	}
 	return list
 }

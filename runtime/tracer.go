@@ -102,6 +102,7 @@ var (
 	user    []*tracer // registered by Register
 	current = &nop
 	tracing atomic.Bool // a tracer other than nop, or the profile, is on
+	quiet   atomic.Bool // between quiesce and usePointers: markers are not made either
 	last    *tracer     // whose records the buffer holds
 )
 
@@ -315,12 +316,14 @@ func usePointers() {
 			rt.Barrier() // for markers, which look at tracing
 		}
 	}
+	quiet.Store(false)
 }
 
 // quiesce sets the pointers to the stubs, and returns when nothing is under way in the functions that they pointed to: these are pinned to their
 // P, so when every P has passed a safe point they have ended (the kernel's synchronize_rcu). A callback of the program's own may still run.
 // usePointers undoes it.
 func quiesce() {
+	quiet.Store(true)
 	if !tracing.Load() {
 		return
 	}
