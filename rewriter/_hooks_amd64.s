@@ -1,14 +1,18 @@
 
 // The hooks themselves, where nothing has to be made first: appended to an assembly file of package runtime. They record as functionEnter,
-// graphEnter and graphExit of the library do (runtime/enter.go), or count as profileEnter and profileExit (runtime/profile.go), which are their fallback. Nothing here is a safe point: a goroutine that is
-// in here stays on its P, and the barrier on all Ps waits for it. Offsets come from the declarations of internal/hook, by way of go_asm.h.
+// graphEnter and graphExit of the library do (runtime/enter.go), or count as profileEnter and profileExit (runtime/profile.go), which are their
+// fallback. Nothing here is a safe point: a goroutine that is in here stays on its P, and the barrier on all Ps waits for it. Offsets come from the declarations of internal/hook, by way of go_asm.h.
 // Of a record's kinds and a page's commit word the numbers are those of internal/tracefile.
+
+// ftgo_now reads the counter.
+#define ftgo_now \
+	RDTSC; \
+	SHLQ	$32, DX; \
+	ORQ	DX, AX
 
 // func ftgo_ticks() uint64
 TEXT runtime·ftgo_ticks<ABIInternal>(SB),NOSPLIT,$0-0
-	RDTSC
-	SHLQ	$32, DX
-	ORQ	DX, AX
+	ftgo_now
 	RET
 
 // ftgo_invariant asks CPUID whether the counter runs at one rate whatever the processor does (Intel SDM, volume 3, 17.17.1).
@@ -86,9 +90,7 @@ function:
 	SHRQ	$32, R8
 	JNE	yes
 	MOVL	ftgo_Site_ID(AX), R9
-	RDTSC
-	SHLQ	$32, DX
-	ORQ	DX, AX
+	ftgo_now
 	SHLQ	$8, AX
 	ORQ	$1, AX // KindFunction
 	MOVQ	AX, 0(SI)
@@ -113,9 +115,7 @@ TEXT runtime·ftgo_enter<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-16
 	CMPQ	DI, ftgo_Goroutine_End(BX)
 	JCC	slow
 	MOVQ	AX, R9
-	RDTSC
-	SHLQ	$32, DX
-	ORQ	DX, AX
+	ftgo_now
 	MOVQ	AX, R10
 	SHLQ	$8, R10
 	ORQ	$2, R10 // KindEntry
@@ -143,9 +143,7 @@ profile:
 	CMPQ	DI, ftgo_Goroutine_End(BX)
 	JCC	slow
 	MOVQ	AX, R9
-	RDTSC
-	SHLQ	$32, DX
-	ORQ	DX, AX
+	ftgo_now
 	MOVQ	R9, ftgo_Frame_Func(DI)
 	MOVQ	AX, ftgo_Frame_Start(DI)
 	MOVQ	AX, ftgo_Frame_Token(DI)
@@ -182,9 +180,7 @@ TEXT runtime·ftgo_exit<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-8
 	JNE	slow
 	MOVQ	ftgo_Frame_Func(DI), R9
 	MOVL	ftgo_Site_ID(R9), R9
-	RDTSC
-	SHLQ	$32, DX
-	ORQ	DX, AX
+	ftgo_now
 	SHLQ	$8, AX
 	ORQ	$3, AX // KindReturn
 	MOVQ	AX, 0(SI)
@@ -220,9 +216,7 @@ profile:
 	MOVQ	(SI)(R9*8), SI
 	TESTQ	SI, SI
 	JEQ	slow
-	RDTSC
-	SHLQ	$32, DX
-	ORQ	DX, AX
+	ftgo_now
 	SUBQ	ftgo_Frame_Start(DI), AX // how long the call took
 	MOVL	R12, ftgo_Goroutine_Depth(BX)
 	MOVQ	DI, ftgo_Goroutine_Top(BX)

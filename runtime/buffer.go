@@ -37,7 +37,6 @@ type pagePool struct {
 
 	meta     unsafe.Pointer // page of metadata that is being filled
 	metaUsed uint32
-	read     uint64 // records that were consumed
 }
 
 const (
@@ -73,6 +72,11 @@ func (b *pagePool) get() unsafe.Pointer {
 		b.stuck.Store(b.keep)
 		return nil
 	}
+	return b.overwrite()
+}
+
+// overwrite takes the oldest page from the list, and counts what was in it as overwritten.
+func (b *pagePool) overwrite() unsafe.Pointer {
 	c := b.unretire()
 	n := records(c)
 	*(*uint64)(unsafe.Add(header, tracefile.HOverwritten)) += n
@@ -87,10 +91,7 @@ func (b *pagePool) shed() bool {
 	case c != nil:
 		b.free = *link(c)
 	case b.oldest != nil:
-		c = b.unretire()
-		n := records(c)
-		*(*uint64)(unsafe.Add(header, tracefile.HOverwritten)) += n
-		ownerOf(c).overwritten += n
+		c = b.overwrite()
 	default:
 		return false
 	}

@@ -90,8 +90,8 @@ func graphExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 
 // exitStub pops, and does nothing else.
 func exitStub(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
-	g := (*goroutine)(*slot)
-	if g == nil || g.Depth == 0 || g.top().Token != token {
+	g := onTop(token, slot)
+	if g == nil {
 		exitBelow(token, slot, proc, now)
 		return
 	}

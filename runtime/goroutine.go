@@ -128,6 +128,14 @@ func (g *goroutine) frame(i int32) *hook.Frame {
 // top returns the call on top of the return stack, which is not empty.
 func (g *goroutine) top() *hook.Frame { return (*hook.Frame)(unsafe.Add(g.Top, -int(frameSize))) }
 
+// onTop returns the goroutine if the call that a token belongs to is on top of its return stack, otherwise nil.
+func onTop(token uintptr, slot *unsafe.Pointer) *goroutine {
+	if g := (*goroutine)(*slot); g != nil && g.Depth > 0 && g.top().Token == token {
+		return g
+	}
+	return nil
+}
+
 // pop takes it off the stack. What found no room below it found none below its caller either.
 func (g *goroutine) pop() *hook.Frame {
 	f := g.top()

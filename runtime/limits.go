@@ -98,8 +98,8 @@ func graphEnterLimited(site *hook.Site, slot, proc *unsafe.Pointer, _ uintptr, n
 
 // graphExitLimited is graphExit where a limit is set.
 func graphExitLimited(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
-	g := (*goroutine)(*slot)
-	if g == nil || g.Depth == 0 || g.top().Token != token {
+	g := onTop(token, slot)
+	if g == nil {
 		exitBelow(token, slot, proc, now)
 		return
 	}

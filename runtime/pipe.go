@@ -27,18 +27,11 @@ func NewPipe() (*Pipe, error) {
 //
 // If w fails, what was taken out is gone.
 func (p *Pipe) WriteNow(w io.Writer) error {
-	ctl.Lock()
-	startBuffer()
-	ctl.Unlock()
-	head, pages, tabs := consume()
-	t, err := tracefile.New(head, len(pages), func(i int, buf []byte) []byte { return pages[i][:len(buf)] }, tabs)
+	ensureBuffer()
+	t, o, err := traceOf(consume())
 	if err != nil {
 		return err
 	}
-	t.Symbol = symbol
-	textMu.Lock()
-	o := textOptions
-	textMu.Unlock()
 	return p.text.Write(w, t, o)
 }
 
@@ -84,7 +77,6 @@ func consume() (head []byte, pages [][]byte, tabs []tracefile.Table) {
 		copyPage(dst, unsafe.Slice((*byte)(c), size))
 		rt.Lock()
 		ownerOf(c).read += records(c)
-		buffer.read += records(c)
 		buffer.drop(c)
 		rt.Unlock()
 		pages = append(pages, dst)
@@ -102,7 +94,6 @@ func consume() (head []byte, pages [][]byte, tabs []tracefile.Table) {
 			_, before := tracefile.Slots(*(*uint32)(unsafe.Add(c, tracefile.PRead)))
 			*(*uint32)(unsafe.Add(c, tracefile.PRead)) = *count
 			p.read += uint64(n - before)
-			buffer.read += uint64(n - before)
 		}
 		rt.Unlock()
 		pages = append(pages, dst)

@@ -43,8 +43,8 @@ func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr 
 
 // graphExitSlow is graphExit in full.
 func graphExitSlow(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
-	g := (*goroutine)(*slot)
-	if g == nil || g.Depth == 0 || g.top().Token != token {
+	g := onTop(token, slot)
+	if g == nil {
 		exitBelow(token, slot, proc, now)
 		return
 	}

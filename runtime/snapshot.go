@@ -29,9 +29,7 @@ func Snapshot(w io.Writer, o SnapshotOptions) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
-	ctl.Lock()
-	startBuffer()
-	ctl.Unlock()
+	ensureBuffer()
 	awaitClock()
 	readers.RLock()
 	defer readers.RUnlock()

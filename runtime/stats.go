@@ -62,9 +62,7 @@ func ReadCPUStats() (list []CPUStats) {
 	if rt == nil {
 		return nil
 	}
-	ctl.Lock()
-	startBuffer()
-	ctl.Unlock()
+	ensureBuffer()
 	readers.RLock()
 	defer readers.RUnlock()
 	rt.Lock()

@@ -75,19 +75,24 @@ func WriteTrace(w io.Writer) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
-	ctl.Lock()
-	startBuffer()
-	ctl.Unlock()
-	head, pages, tabs := snapshot()
-	t, err := tracefile.New(head, len(pages), func(i int, buf []byte) []byte { return pages[i][:len(buf)] }, tabs)
+	ensureBuffer()
+	t, o, err := traceOf(snapshot())
 	if err != nil {
 		return err
 	}
+	return t.WriteText(w, o)
+}
+
+// traceOf makes a trace of what was copied, to be written with the options that are set.
+func traceOf(head []byte, pages [][]byte, tabs []tracefile.Table) (*tracefile.Trace, tracefile.Options, error) {
+	t, err := tracefile.New(head, len(pages), func(i int, buf []byte) []byte { return pages[i][:len(buf)] }, tabs)
+	if err != nil {
+		return nil, tracefile.Options{}, err
+	}
 	t.Symbol = symbol
 	textMu.Lock()
-	o := textOptions
-	textMu.Unlock()
-	return t.WriteText(w, o)
+	defer textMu.Unlock()
+	return t, textOptions, nil
 }
 
 // Reset empties the buffer.

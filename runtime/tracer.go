@@ -210,8 +210,8 @@ func (n *tracer) callExit(t Tracer) exitFn {
 		t.Return(c)
 	}
 	return func(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
-		g := (*goroutine)(*slot)
-		if g == nil || g.Depth == 0 || g.top().Token != token {
+		g := onTop(token, slot)
+		if g == nil {
 			exitBelow(token, slot, proc, now)
 			return
 		}
@@ -340,6 +340,13 @@ func startBuffer() {
 		limits.threshold = ticksOf(limits.ns)
 		eachTable(describe)
 	}
+}
+
+// ensureBuffer is startBuffer for those who only look.
+func ensureBuffer() {
+	ctl.Lock()
+	startBuffer()
+	ctl.Unlock()
 }
 
 // SetFilter limits tracing to the functions whose names match one of the globs (set_ftrace_filter); without globs every function is

@@ -45,7 +45,7 @@ func exitBelow(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 		rt.Unpin()
 		proc = rt.Pin()
 	}
-	if g == nil || g.Depth == 0 || g.top().Token != token {
+	if onTop(token, slot) == nil {
 		frameMismatch(g, token)
 		return
 	}
