@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -148,16 +149,17 @@ func ResetProfile() error {
 	ctl.Lock()
 	defer ctl.Unlock()
 	quiesce()
-	eachStat(func(_ uint32, s *hook.Stat) {
+	eachStat(func(p *processor, _ uint32, s *hook.Stat) {
 		*histogram(s) = [tracefile.HistBuckets]uint32{}
 		*s = hook.Stat{Min: ^uint64(0)}
+		p.Pending = nil
 	})
 	usePointers()
 	return nil
 }
 
 // eachStat calls do with what each P has counted of each function.
-func eachStat(do func(id uint32, s *hook.Stat)) {
+func eachStat(do func(p *processor, id uint32, s *hook.Stat)) {
 	rt.Lock()
 	p := processors
 	rt.Unlock()
@@ -167,7 +169,7 @@ func eachStat(do func(id uint32, s *hook.Stat)) {
 		rt.Unlock()
 		for id, s := range stats {
 			if s != nil && s.Hits > 0 {
-				do(uint32(id), s)
+				do(p, uint32(id), s)
 			}
 		}
 	}
@@ -202,7 +204,7 @@ func Profile() []FuncStats {
 	defer ctl.Unlock()
 	sums := map[uint32]*hook.Stat{}
 	hists := map[uint32][]uint64{}
-	eachStat(func(id uint32, s *hook.Stat) {
+	eachStat(func(p *processor, id uint32, s *hook.Stat) {
 		sum := sums[id]
 		if sum == nil {
 			sum = &hook.Stat{Min: s.Min}
@@ -213,8 +215,12 @@ func Profile() []FuncStats {
 		sum.Below += s.Below
 		sum.Squares += s.Squares
 		sum.Min, sum.Max = min(sum.Min, s.Min), max(sum.Max, s.Max)
-		for i, n := range histogram(s) {
-			hists[id][i] += uint64(n)
+		pending := (*uint32)(atomic.LoadPointer(&p.Pending))
+		for i := range histogram(s) {
+			n := &histogram(s)[i]
+			if hists[id][i] += uint64(*n); n == pending {
+				hists[id][i]++
+			}
 		}
 	})
 	tick := 1e9 / float64(ticksOf(1e9))

@@ -6,7 +6,7 @@ package hook
 import "unsafe"
 
 // ABI numbers the shape. It changes with every change of a declaration in this file, or of what the functions in it may assume.
-const ABI = 4
+const ABI = 5
 
 // Prefix begins every name that the rewriter adds to a package. A function whose name begins so is a wrapper: the patched
 // runtime leaves it, and the frame that called it, out of every stack trace.
@@ -61,6 +61,8 @@ type Processor struct {
 
 	Stats  unsafe.Pointer // [NStats]*Stat, by number of the function; nil before the first call
 	NStats uint32
+
+	Pending unsafe.Pointer // the counter of a Stat's histogram that the last call belongs to, which the next one counts; nil if there is none
 }
 
 // A Stat is what a P counts of a function, for the profile, and begins its histogram of durations, of 32-bit counts. Times are in ticks of the clock.
