@@ -79,10 +79,10 @@ func readEnvironment() {
 	env.out = rt.Getenv("FTGO_OUT")
 	file.path = rt.Getenv("FTGO_FILE")
 	if val := rt.Getenv("FTGO_FILTER"); val != "" {
-		filters.filter = strings.Split(val, ",")
+		filters.filter = parsePatterns(strings.Split(val, ","))
 	}
 	if val := rt.Getenv("FTGO_NOTRACE"); val != "" {
-		filters.notrace = strings.Split(val, ",")
+		filters.notrace = parsePatterns(strings.Split(val, ","))
 	}
 	if env.failed != "" {
 		return

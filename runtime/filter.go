@@ -9,9 +9,9 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// filterList is set_ftrace_filter and set_ftrace_notrace: globs of functions that are traced, and of functions that are not, which wins.
+// filterList is set_ftrace_filter and set_ftrace_notrace: what is traced, everything if there are no patterns, and what is not, which wins.
 type filterList struct {
-	filter, notrace []string
+	filter, notrace patterns
 }
 
 // filters are those of the current tracer.
@@ -20,67 +20,24 @@ var filters filterList
 // traceBit is the current tracer's bit in Site.Tracers.
 const traceBit = 1
 
-// matchAny reports whether one of the globs matches a function's full name, or its name with the last element of the import path
-// alone, as stack traces show it.
-func matchAny(globs []string, full string) bool {
-	if len(globs) == 0 {
-		return false
-	}
-	short := full[strings.LastIndexByte(full, '/')+1:]
-	for _, g := range globs {
-		if hook.Match(g, full) || short != full && hook.Match(g, short) {
-			return true
-		}
-	}
-	return false
-}
-
 // apply sets the masks of a package's functions. Masks are written by the patched runtime, one byte each, while functions run: a call
 // sees the old byte or the new one.
 func (l *filterList) apply(t *hook.Table) {
-	filter, all := globsFor(l.filter, t.Path)
-	notrace, none := globsFor(l.notrace, t.Path)
-	all = all || len(l.filter) == 0
-	none = none || !all && len(filter) == 0
-	if none || all && len(notrace) == 0 {
+	in, some := l.filter.of(t)
+	in = in || len(l.filter) == 0
+	out, except := l.notrace.of(t)
+	none := !in && len(some) == 0 || out && len(except) == 0
+	if none || len(some)+len(except) == 0 {
 		for i := range t.N {
 			setMask(t, i, !none)
 		}
 		return
 	}
-	eachNameOf(t, func(i uint32, full string) {
-		if i < t.N {
-			setMask(t, i, (all || matchAny(filter, full)) && !matchAny(notrace, full))
+	eachNameOf(t, func(n *funcName) {
+		if n.i < t.N {
+			setMask(t, n.i, some.match(in, n) && !except.match(out, n))
 		}
 	})
-}
-
-// globsFor returns those of the globs that may match a function of a package, by what they have in front of the first special character. If one of
-// them matches every function, all is true.
-func globsFor(globs []string, path string) (list []string, all bool) {
-	full := path + "."
-	short := full[strings.LastIndexByte(path, '/')+1:]
-	for _, g := range globs {
-		literal, rest := g, ""
-		if i := strings.IndexAny(g, `*?[\`); i >= 0 {
-			literal, rest = g[:i], g[i:]
-		}
-		for _, base := range []string{full, short} {
-			switch {
-			case strings.HasPrefix(base, literal):
-				if rest == "*" {
-					return nil, true
-				}
-				list = append(list, g)
-			case strings.HasPrefix(literal, base):
-				list = append(list, g)
-			default:
-				continue
-			}
-			break
-		}
-	}
-	return list, false
 }
 
 func setMask(t *hook.Table, i uint32, on bool) {
@@ -106,28 +63,31 @@ func (l *filterList) clear() {
 	})
 }
 
-// noMatch is the error for globs that match nothing.
-func noMatch(what string, globs []string) error {
-	for _, g := range globs {
-		found := false
+// noMatch is the error for patterns that match nothing. One that waits for a package (:mod:) is none.
+func noMatch(what string, list patterns) error {
+	for _, p := range list {
+		found, waits := false, p.mod != "" && strings.Contains(p.text, ":mod:")
+		p.not = false
 		eachTable(func(t *hook.Table) {
 			if found || t.N == 0 {
 				return
 			}
-			list, all := globsFor([]string{g}, t.Path)
-			if found = all; found || len(list) == 0 {
+			in, rest := patterns{p}.of(t)
+			if found = in; found || len(rest) == 0 {
 				return
 			}
-			eachNameOf(t, func(_ uint32, full string) { found = found || matchAny(list, full) })
+			waits = false
+			eachNameOf(t, func(n *funcName) { found = found || rest.match(false, n) })
 		})
-		if found {
+		if found || waits {
 			continue
 		}
-		near := nearest(g)
+		text := strings.TrimPrefix(p.text, "!")
+		near := nearest(text)
 		if len(near) == 0 {
-			return fmt.Errorf("%s: no function of this program matches %q", what, g)
+			return fmt.Errorf("%s: no function of this program matches %q", what, text)
 		}
-		return fmt.Errorf("%s: no function of this program matches %q; near it are %s", what, g, strings.Join(near, ", "))
+		return fmt.Errorf("%s: no function of this program matches %q; near it are %s", what, text, strings.Join(near, ", "))
 	}
 	return nil
 }
@@ -137,24 +97,32 @@ func eachName(do func(full string) bool) {
 	more := true
 	eachTable(func(t *hook.Table) {
 		if more {
-			eachNameOf(t, func(_ uint32, full string) { more = more && do(full) })
+			eachNameOf(t, func(n *funcName) { more = more && do(n.full) })
 		}
 	})
 }
 
-// eachNameOf calls do with the number within the package, and the full name, of every hooked function of a package. The name is good until do
-// returns: a filter on a hundred thousand functions is to take no longer than the scheduler lets a goroutine run, and leave no garbage.
-func eachNameOf(t *hook.Table, do func(i uint32, full string)) {
+// eachNameOf calls do with the name of every hooked function of a package. The name is good until do returns: a filter on a hundred thousand
+// functions is to take no longer than the scheduler lets a goroutine run, and leave no garbage.
+func eachNameOf(t *hook.Table, do func(n *funcName)) {
 	full := append(append(make([]byte, 0, 256), t.Path...), '.')
-	prefix := len(full)
-	i := uint32(0)
+	n := funcName{short: strings.LastIndexByte(t.Path, '/') + 1, bare: len(full)}
 	for names := t.Names; names != ""; {
-		var row string
-		row, names, _ = strings.Cut(names, "\n")
-		if end := strings.LastIndexByte(row, ' '); end >= 0 && row[0] != '\t' {
-			full = append(full[:prefix], row[:end]...)
-			do(i, unsafe.String(&full[0], len(full)))
-			i++
+		row := names
+		if end := strings.IndexByte(names, '\n'); end >= 0 {
+			row, names = names[:end], names[end+1:]
+		} else {
+			names = ""
+		}
+		end := len(row) - 1 // the line's number is short
+		for end >= 0 && row[end] != ' ' {
+			end--
+		}
+		if end >= 0 && row[0] != '\t' {
+			full = append(full[:n.bare], row[:end]...)
+			n.full = unsafe.String(&full[0], len(full))
+			do(&n)
+			n.i++
 		}
 	}
 }

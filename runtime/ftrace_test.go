@@ -3,7 +3,10 @@ package ftrace
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
+
+	"github.com/ftgo/ftgo/internal/hook"
 )
 
 // These tests run in a build without hooks, and check what the package is there. What it does with hooks is shown by the scripts of
@@ -83,17 +86,56 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
-func TestMatchAny(t *testing.T) {
-	const f = "net/http.(*conn).serve"
-	for glob, want := range map[string]bool{
-		"net/http.*": true, "http.(*conn).*": true, "*serve": true, "conn": false, "main.*": false, "net/*": true, "http*": true,
+func TestPatterns(t *testing.T) {
+	http := &hook.Table{Path: "net/http", N: 4, Names: "\t/src/net/http/server.go\n(*conn).serve 20\n(*conn).serve.func1 25\nListen 40\n\t/src/net/http/client.go\nGet 10\n"}
+	main := &hook.Table{Path: "main", N: 2, Names: "\t/src/main.go\nmain 3\nMap[...] 9\n"}
+	for list, want := range map[string]string{
+		"":                             "",
+		"net/http.*":                   "(*conn).serve (*conn).serve.func1 Listen Get",
+		"http.(*conn).*":               "(*conn).serve (*conn).serve.func1",
+		"*serve":                       "(*conn).serve",
+		"conn":                         "",
+		"main.*":                       "main Map[...]",
+		"main.Map[...]":                "Map[...]",
+		"net/*":                        "(*conn).serve (*conn).serve.func1 Listen Get",
+		"net/...":                      "(*conn).serve (*conn).serve.func1 Listen Get",
+		"net/http/...":                 "(*conn).serve (*conn).serve.func1 Listen Get",
+		"net/http/x...":                "",
+		"...":                          "(*conn).serve (*conn).serve.func1 Listen Get main Map[...]",
+		"(*conn).serve":                "(*conn).serve",
+		"L*":                           "Listen",
+		"*e*":                          "(*conn).serve (*conn).serve.func1 Listen Get",
+		"*o*n*e*e*":                    "(*conn).serve (*conn).serve.func1",
+		"?et":                          "Get",
+		"[GL]*":                        "Listen Get",
+		"*:mod:main":                   "main Map[...]",
+		":mod:net...":                  "(*conn).serve (*conn).serve.func1 Listen Get",
+		"m*:mod:...":                   "main Map[...]",
+		"server.go:19":                 "",
+		"server.go:22":                 "(*conn).serve",
+		"http/server.go:30":            "(*conn).serve (*conn).serve.func1",
+		"server.go:40":                 "Listen",
+		"erver.go:40":                  "",
+		"main.go:9":                    "Map[...]",
+		"* !net/...":                   "main Map[...]",
+		"* !(*conn).* !main.main":      "Listen Get Map[...]",
+		"net/... !* http.Get":          "Get",
+		"!Get":                         "",
+		"net/... !server.go:41 main.*": "(*conn).serve (*conn).serve.func1 Get main Map[...]",
 	} {
-		if got := matchAny([]string{"nothing", glob}, f); got != want {
-			t.Errorf("%s: %v", glob, got)
+		var got []string
+		patterns := parsePatterns(strings.Fields(list))
+		for _, tab := range []*hook.Table{http, main} {
+			in, rest := patterns.of(tab)
+			eachNameOf(tab, func(n *funcName) {
+				if rest.match(in, n) {
+					got = append(got, strings.Clone(n.full[n.bare:]))
+				}
+			})
 		}
-	}
-	if matchAny(nil, f) {
-		t.Error("no glob matched")
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s: %s, want %s", list, got, want)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ var limits struct {
 	threshold uint64 // ticks of the clock
 	ns        int64  // the same as it was set
 
-	graphFunction, graphNotrace []string // globs
+	graphFunction, graphNotrace patterns
 
 	goroutines, notrace []uint64 // sorted numbers; of goroutines none means all
 	generation          uint32   // counts changes
@@ -194,28 +194,31 @@ func SetGraphNotrace(globs ...string) error {
 	return setGraphGlobs("set_graph_notrace", globs, &limits.graphNotrace)
 }
 
-func setGraphGlobs(what string, globs []string, list *[]string) error {
+func setGraphGlobs(what string, texts []string, list *patterns) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
+	globs := parsePatterns(texts)
 	if err := noMatch(what, globs); err != nil {
 		return err
 	}
 	return setLimit(func() {
-		*list = slices.Clone(globs)
+		*list = globs
 		eachTable(markGraphFunctions)
 	})
 }
 
 // markGraphFunctions notes in the sites of a package which of its functions the graph limits name.
 func markGraphFunctions(t *hook.Table) {
-	eachNameOf(t, func(i uint32, full string) {
-		s := siteOf(t, i)
+	inside, some := limits.graphFunction.of(t)
+	silent, except := limits.graphNotrace.of(t)
+	eachNameOf(t, func(n *funcName) {
+		s := siteOf(t, n.i)
 		s.Tracers &^= graphFunctionBit | graphNotraceBit
-		if matchAny(limits.graphFunction, full) {
+		if some.match(inside, n) {
 			s.Tracers |= graphFunctionBit
 		}
-		if matchAny(limits.graphNotrace, full) {
+		if except.match(silent, n) {
 			s.Tracers |= graphNotraceBit
 		}
 	})

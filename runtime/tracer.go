@@ -3,7 +3,6 @@ package ftrace
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -349,26 +348,33 @@ func ensureBuffer() {
 	ctl.Unlock()
 }
 
-// SetFilter limits tracing to the functions whose names match one of the globs (set_ftrace_filter); without globs every function is
-// traced. A glob is the kernel's: * for any string, ? for any character, [a-z] for a set, matched against the name with its import path
-// or with the path's last element alone: "net/http.(*conn).serve" or "http.(*conn).serve".
+// SetFilter limits tracing to the functions that the patterns name (set_ftrace_filter); without patterns every function is traced. A pattern is one of
 //
-// A glob that matches no function is an error, and changes nothing.
+//	net/http.(*conn).serve   a glob of the kernel's kind: * for any string, ? for any character, [a-z] for a set. It is matched against the
+//	http.*                   function's name with its import path, with the path's last element alone, and, if it begins with ( or holds no dot,
+//	(*conn).serve            within the package
+//	net/http...              functions of the packages that a package pattern of the go command's matches
+//	*Close*:mod:net...       what a glob matches of them; it may be set before such a package is there
+//	server.go:120            the function that a line is in: the last that is declared at or above it, and the last literal there
+//	!glob                    what the patterns before it name, without these
+//
+// A pattern that matches no function is an error, and changes nothing.
 func SetFilter(globs ...string) error { return setFilter(&filters.filter, "filter", globs) }
 
 // SetNotrace excludes the functions whose names match one of the globs, also from what SetFilter names (set_ftrace_notrace).
 func SetNotrace(globs ...string) error { return setFilter(&filters.notrace, "notrace", globs) }
 
-func setFilter(list *[]string, what string, globs []string) error {
+func setFilter(list *patterns, what string, texts []string) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
+	globs := parsePatterns(texts)
 	if err := noMatch(what, globs); err != nil {
 		return err
 	}
 	ctl.Lock()
 	defer ctl.Unlock()
-	*list = slices.Clone(globs)
+	*list = globs
 	if tracing.Load() {
 		eachTable(filters.apply)
 	}

@@ -1,0 +1,216 @@
+package ftrace
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ftgo/ftgo/internal/hook"
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+// A pattern is one element of a filter, taken apart once: a hundred thousand names are compared with it (struct regex in the kernel's
+// kernel/trace/trace.h, with its MATCH_FRONT_ONLY and kin).
+type pattern struct {
+	text string    // as it was given
+	not  bool      // it begins with !: what it matches is taken out of the filter
+	glob string    // of functions
+	run  []string  // what lies between the stars of glob, if it has no other special character; nil otherwise
+	mod  string    // a Go package pattern that limits it; "" is any
+	file string    // of file.go:120, the end of the file's name …
+	line int       // … and the line; 0 in other patterns
+	bare bool      // glob may match a name without its package
+	at   [2]uint32 // what the line is in, in one package: a declared function and a literal, their numbers plus one
+}
+
+// patterns are the patterns of a filter, in the order in which they came: the last that matches a function decides.
+type patterns []pattern
+
+// funcName is a function's name: the full one, and where in it begins the name with the last element of the import path alone, as stack traces show
+// it, and the one within the package.
+type funcName struct {
+	i           uint32 // number within the package
+	full        string
+	short, bare int
+}
+
+// parsePatterns parses the patterns of a filter.
+func parsePatterns(texts []string) patterns {
+	list := make(patterns, 0, len(texts))
+	for _, text := range texts {
+		list = append(list, parsePattern(text))
+	}
+	return list
+}
+
+func parsePattern(text string) pattern {
+	p := pattern{text: text}
+	s, not := strings.CutPrefix(text, "!")
+	p.not = not
+	if i := strings.LastIndex(s, ":mod:"); i >= 0 {
+		s, p.mod = s[:i], s[i+len(":mod:"):]
+		if s == "" {
+			s = "*"
+		}
+	}
+	if i := strings.LastIndexByte(s, ':'); i >= 0 && strings.HasSuffix(s[:i], ".go") {
+		if n, err := strconv.Atoi(s[i+1:]); err == nil && n > 0 {
+			p.file, p.line = s[:i], n
+			s = "*"
+		}
+	}
+	if p.mod == "" && strings.HasSuffix(s, "...") {
+		s, p.mod = "*", s
+	}
+	p.glob = s
+	if !strings.ContainsAny(s, `?[\`) {
+		p.run = strings.Split(s, "*")
+	}
+	p.bare = strings.HasPrefix(s, "(") || !strings.Contains(s, ".")
+	return p
+}
+
+// matchName reports whether the glob matches a name.
+func (p *pattern) matchName(name string) bool {
+	if p.run == nil {
+		return hook.Match(p.glob, name)
+	}
+	first, last := p.run[0], p.run[len(p.run)-1]
+	if len(p.run) == 1 {
+		return name == first
+	}
+	if len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {
+		return false
+	}
+	name = name[len(first) : len(name)-len(last)]
+	for _, s := range p.run[1 : len(p.run)-1] {
+		i := strings.Index(name, s)
+		if i < 0 {
+			return false
+		}
+		name = name[i+len(s):]
+	}
+	return true
+}
+
+// match reports whether the pattern matches a function of a package that it may match.
+func (p *pattern) match(n *funcName) bool {
+	if p.line > 0 {
+		return p.at[0] == n.i+1 || p.at[1] == n.i+1
+	}
+	if p.glob == "*" || p.matchName(n.full) {
+		return true
+	}
+	if p.glob[:min(1, len(p.glob))] == "*" { // then what it does not match has no end that it matches
+		return false
+	}
+	return n.short > 0 && p.matchName(n.full[n.short:]) || p.bare && p.matchName(n.full[n.bare:])
+}
+
+// resolve finds out which functions of a package the line is in: the last that is declared at or above it, and the last literal in there.
+func (p *pattern) resolve(t *hook.Table) {
+	p.at = [2]uint32{}
+	var last [2]int
+	tracefile.EachName(t.Names, func(i int, name, file string, line int) {
+		if line > p.line || !isEnd(file, p.file) {
+			return
+		}
+		kind := 0
+		if isLiteral(name) {
+			kind = 1
+		}
+		if line >= last[kind] {
+			last[kind], p.at[kind] = line, uint32(i)+1
+		}
+	})
+	if last[1] < last[0] {
+		p.at[1] = 0
+	}
+}
+
+// isEnd reports whether a path ends in the elements of another.
+func isEnd(path, end string) bool {
+	rest, ok := strings.CutSuffix(path, end)
+	return ok && (rest == "" || strings.HasSuffix(rest, "/") || strings.HasPrefix(end, "/"))
+}
+
+// isLiteral reports whether a name within a package is that of a function literal: work.func1, (*T).m.func2.1, init.func1.
+func isLiteral(name string) bool {
+	i := strings.LastIndex(name, ".func")
+	return i >= 0 && i+len(".func") < len(name) && name[i+len(".func")]-'0' <= 9
+}
+
+// mayMatch tells, from what the glob has in front of its first special character, whether the pattern may match a function of a package, and whether it
+// matches all of them.
+func (p *pattern) mayMatch(path string) (some, all bool) {
+	if p.mod != "" && !matchPackage(p.mod, path) {
+		return false, false
+	}
+	if p.glob == "*" {
+		return true, p.line == 0
+	}
+	literal, rest := p.glob, ""
+	if i := strings.IndexAny(literal, `*?[\`); i >= 0 {
+		literal, rest = literal[:i], literal[i:]
+	}
+	some = p.bare
+	full := path + "."
+	for _, base := range []string{full, full[strings.LastIndexByte(path, '/')+1:]} {
+		switch {
+		case strings.HasPrefix(base, literal):
+			if rest == "*" {
+				return true, true
+			}
+			some = true
+		case strings.HasPrefix(literal, base):
+			some = true
+		}
+	}
+	return some, false
+}
+
+// matchPackage reports whether a path matches a package pattern of the go command's: ... stands for any string, and /... at the end for nothing, too.
+func matchPackage(pattern, path string) bool {
+	if base, ok := strings.CutSuffix(pattern, "/..."); ok && matchPackage(base, path) {
+		return true
+	}
+	g := pattern
+	if strings.ContainsAny(g, `*?[\`) { // which are not special in package patterns
+		g = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(g)
+	}
+	return hook.Match(strings.ReplaceAll(g, "...", "*"), path)
+}
+
+// of returns what the patterns say of a package: whether its functions are in the filter to begin with, and those of the patterns that names must be
+// compared with.
+func (l patterns) of(t *hook.Table) (in bool, rest patterns) {
+	for _, p := range l {
+		switch some, all := p.mayMatch(t.Path); {
+		case all:
+			in, rest = !p.not, nil
+		case some:
+			if p.line > 0 {
+				p.resolve(t)
+			}
+			rest = append(rest, p)
+		}
+	}
+	return in, rest
+}
+
+// match reports whether a function is in the filter, if it was in it to begin with or not.
+func (l patterns) match(in bool, n *funcName) bool {
+	for i := range l {
+		if p := &l[i]; in == p.not && p.match(n) {
+			in = !p.not
+		}
+	}
+	return in
+}
+
+func (l patterns) texts() []string {
+	list := make([]string, len(l))
+	for i := range l {
+		list[i] = l[i].text
+	}
+	return list
+}
