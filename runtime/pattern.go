@@ -206,11 +206,3 @@ func (l patterns) match(in bool, n *funcName) bool {
 	}
 	return in
 }
-
-func (l patterns) texts() []string {
-	list := make([]string, len(l))
-	for i := range l {
-		list[i] = l[i].text
-	}
-	return list
-}
