@@ -14,11 +14,11 @@ import (
 type processor struct {
 	hook.Processor // a Turn is that of the goroutine whose records come now; no goroutine has another P's
 
+	overwritten, read, dropped uint64 // records, since the buffer was last emptied; aligned also where words have 4 bytes
+
 	id   int32
 	lost uint32 // records dropped since the last page
 	next *processor
-
-	overwritten, read, dropped uint64 // records, since the buffer was last emptied
 }
 
 // Ps lie so far apart that two of them share no cache line, nor a pair of lines that are fetched together.
