@@ -61,7 +61,7 @@ no:
 
 // ftgo_take reports whether a function that is entered with a mask that is not zero should call its wrapper. It should not when
 // the wrapper is what called it, which the note tells; inside a hook (recursion guard); on g0 and on the signal stack; and when the function
-// tracer has recorded the call already.
+// tracer has recorded the call already, or nobody wants its return.
 //
 // func ftgo_take(site *ftgo_Site) bool
 TEXT runtime·ftgo_take<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-16
@@ -72,8 +72,11 @@ TEXT runtime·ftgo_take<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-16
 	MOVQ	g_m(R14), CX
 	CMPQ	R14, m_curg(CX)
 	JNE	no
-	TESTL	$const_ftgo_ModeFunction, runtime·ftgo_runtime+ftgo_Runtime_Mode(SB)
+	MOVL	runtime·ftgo_runtime+ftgo_Runtime_Mode(SB), R8
+	TESTL	$const_ftgo_ModeFunction, R8
 	JNE	function
+	TESTL	$const_ftgo_ModeEntries, R8
+	JNE	entries
 yes:
 	MOVL	$1, AX
 	RET
@@ -82,9 +85,12 @@ again:
 no:
 	XORL	AX, AX
 	RET
+entries:
+	MOVQ	8(BP), BX // the return address in the caller of the function, whose frame this is
+	JMP	runtime·ftgo_entered<ABIInternal>(SB)
 function:
 	ftgo_state(yes)
-	MOVQ	8(BP), DI // the return address in the caller of the function, whose frame this is
+	MOVQ	8(BP), DI
 	SUBQ	runtime·ftgo_runtime+ftgo_Runtime_Text(SB), DI
 	MOVQ	DI, R8
 	SHRQ	$32, R8

@@ -61,7 +61,7 @@ func init() {
 	if ftgo_direct && r.Ticking {
 		r.Direct = ftgo_ModeGraph | ftgo_ModeProfile
 		if framepointer_enabled && !ftgo_inlines { // the caller is where the frame pointer says
-			r.Direct |= ftgo_ModeFunction
+			r.Direct |= ftgo_ModeFunction | ftgo_ModeEntries
 		}
 	}
 	r.Nanotime = nanotime
@@ -143,6 +143,19 @@ func ftgo_enterSlow(site *ftgo_Site) uintptr {
 	gp.ftgoBusy = 0
 	gp.ftgoNote = uintptr(unsafe.Pointer(site))
 	return tok
+}
+
+// ftgo_entered is what ftgo_take does where nobody wants returns: it calls the library's Entry, and the function goes on without its wrapper.
+//
+//go:noinline
+func ftgo_entered(site *ftgo_Site, parent uintptr) bool {
+	gp := getg()
+	gp.ftgoBusy = 1
+	ftgo_hooks.Entry(site, &gp.ftgo, ftgo_pin(gp), parent)
+	gp = getg()
+	ftgo_unpin(gp)
+	gp.ftgoBusy = 0
+	return false
 }
 
 // ftgo_call calls the library's Enter for the hooks that are not ftgo_enter. The busy flag stays set.

@@ -10,7 +10,7 @@ import (
 
 var (
 	packageClause = regexp.MustCompile(`(?ms)\A.*^package hook\n+import "unsafe"\n`)
-	shapeName     = regexp.MustCompile(`\b(Site|Table|Slot|Goroutine|Processor|Frame|Stat|ModeGraph|ModeFunction|ModeProfile|Hooks|Runtime|ABI|Prefix)\b`)
+	shapeName     = regexp.MustCompile(`\b(Site|Table|Slot|Goroutine|Processor|Frame|Stat|ModeGraph|ModeFunction|ModeProfile|ModeEntries|Hooks|Runtime|ABI|Prefix)\b`)
 	shapeField    = regexp.MustCompile(`(?m)^(\s+)` + hook.Prefix + `ABI `)
 )
 

@@ -18,6 +18,7 @@ var hooks = hook.Hooks{
 	Attach:   attach,
 	Register: register,
 	Enter:    enterStub,
+	Entry:    listEntry,
 	Exit:     exitStub,
 	Mark:     undeferredFrame,
 	Unwind:   unwind,
@@ -70,12 +71,14 @@ func register(t *hook.Table) {
 	if t.Path == "main" {
 		checkEnvironment()
 	}
-	if len(limits.graphFunction)+len(limits.graphNotrace) > 0 {
-		markGraphFunctions(t)
-	}
-	if tracing.Load() {
-		filters.apply(t)
-	}
+	eachUser(func(u *user) {
+		if len(u.graphFunction)+len(u.graphNotrace) > 0 {
+			u.findFunctions()
+		}
+		if u.applied {
+			u.apply(t)
+		}
+	})
 }
 
 // describe writes a table into the trace's metadata.

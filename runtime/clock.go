@@ -60,7 +60,8 @@ func SetClock(name string) error {
 		startClock()
 		buffer.reset()
 	}
-	limits.threshold = ticksOf(limits.ns)
+	trace.threshold = ticksOf(trace.ns)
+	eachUser(func(u *user) { u.since = trace.since }) // calls in progress began by the other clock
 	usePointers()
 	return nil
 }

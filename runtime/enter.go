@@ -8,7 +8,8 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// This file is the path that traced calls take where the hooks themselves do not know it. On amd64 they do (rewriter/_hooks_amd64.s): there
+// This file is the path that traced calls take while one tracer is on alone, without limits, where the hooks themselves do not know it; dispatch.go is that
+// of all others. On amd64 they do (rewriter/_hooks_amd64.s): there
 // what follows is for calls that need something made first. Its functions run on the traced goroutine, pinned to its P and with its busy flag
 // set, so never inside one another on one goroutine or P: what they touch of a goroutine's or a P's state nobody else writes. A function
 // reaches them only while its own mask is not zero. Everything that is not needed on every call lives elsewhere.
@@ -39,11 +40,7 @@ func functionEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, 
 	if g == nil || p == nil || stopped() || g.Turn != p.Turn || p.full() {
 		return functionSlow(site, slot, proc, parent, now)
 	}
-	off := parent - rt.Text
-	if parent == 0 || off > 1<<32-1 {
-		off = 0
-	}
-	p.put(g, now<<8|tracefile.KindFunction, uint64(site.ID)|uint64(off)<<32)
+	p.put(g, now<<8|tracefile.KindFunction, uint64(site.ID)|uint64(textOffset(parent))<<32)
 	return 0
 }
 
@@ -54,11 +51,11 @@ func graphEnter(site *hook.Site, slot, proc *unsafe.Pointer, _ uintptr, now uint
 		return graphSlow(site, slot, proc, now)
 	}
 	p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
-	return g.push(site, now)
+	return g.push(site, now, rt.Mode, trace.graph)
 }
 
 // push puts a call on the return stack, for which there is room (ftrace_push_return_trace).
-func (g *goroutine) push(site *hook.Site, now uint64) uintptr {
+func (g *goroutine) push(site *hook.Site, now uint64, mode uint32, users uint16) uintptr {
 	f := (*hook.Frame)(g.Top)
 	g.Top = unsafe.Add(g.Top, frameSize)
 	g.Depth++
@@ -66,7 +63,8 @@ func (g *goroutine) push(site *hook.Site, now uint64) uintptr {
 	if g.token++; unsafe.Sizeof(g.token) == 4 && g.token == undeferred {
 		g.token = 1
 	}
-	f.Func, f.Start, f.Token, f.Mode, f.Over = uintptr(unsafe.Pointer(site)), now, g.token, rt.Mode, 0
+	f.Func, f.Start, f.Token, f.Mode, f.Over = uintptr(unsafe.Pointer(site)), now, g.token, mode, 0
+	f.Users, f.Skip, f.Inside, f.Data = users, 0, 0, 0
 	return g.token
 }
 

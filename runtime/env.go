@@ -44,7 +44,7 @@ func readEnvironment() {
 		}
 	}
 	number("FTGO_MAX_STACK", 1, 65535, "a depth from 1 to 65535", func(n int) { maxStack.Store(int32(n)) })
-	number("FTGO_DEPTH", 0, 65535, "a depth from 1 to 65535, or 0 for no limit", func(n int) { graphDepth.Store(int32(n)) })
+	number("FTGO_DEPTH", 0, 65535, "a depth from 1 to 65535, or 0 for no limit", func(n int) { trace.maxDepth = int32(n) })
 	setGraphLimit()
 	if val := rt.Getenv("FTGO_BUFFER"); val != "" {
 		if n, ok := parseSize(val); ok {
@@ -71,7 +71,7 @@ func readEnvironment() {
 		if d, err := time.ParseDuration(val); err != nil || d <= 0 {
 			fail("FTGO_THRESHOLD", val, "a duration such as 10us or 2ms")
 		} else {
-			limits.ns = int64(d)
+			trace.ns = int64(d)
 		}
 	}
 	env.tracer = rt.Getenv("FTGO_TRACER")
@@ -79,10 +79,10 @@ func readEnvironment() {
 	env.out = rt.Getenv("FTGO_OUT")
 	file.path = rt.Getenv("FTGO_FILE")
 	if val := rt.Getenv("FTGO_FILTER"); val != "" {
-		filters.filter = parsePatterns(strings.Split(val, ","))
+		trace.filter = parsePatterns(strings.Split(val, ","))
 	}
 	if val := rt.Getenv("FTGO_NOTRACE"); val != "" {
-		filters.notrace = parsePatterns(strings.Split(val, ","))
+		trace.except = parsePatterns(strings.Split(val, ","))
 	}
 	if env.failed != "" {
 		return
@@ -103,7 +103,9 @@ func readEnvironment() {
 			}
 		}
 		env.tracer = ""
-		setTracer(t)
+		if err := setTracer(t); err != nil {
+			env.failed = err.Error()
+		}
 	}
 }
 
@@ -134,9 +136,9 @@ func checkEnvironment() {
 		fail = "FTGO_TRACER: " + noTracer(env.tracer).Error()
 	}
 	if fail == "" && (env.on || env.stat != "") {
-		if err := noMatch("FTGO_FILTER", filters.filter); err != nil {
+		if _, err := noMatch("FTGO_FILTER", trace.filter); err != nil {
 			fail = err.Error()
-		} else if err := noMatch("FTGO_NOTRACE", filters.notrace); err != nil {
+		} else if _, err := noMatch("FTGO_NOTRACE", trace.except); err != nil {
 			fail = err.Error()
 		}
 	}

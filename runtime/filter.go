@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/hook"
@@ -11,61 +12,80 @@ import (
 
 // filterList is set_ftrace_filter and set_ftrace_notrace: what is traced, everything if there are no patterns, and what is not, which wins.
 type filterList struct {
-	filter, notrace patterns
+	filter, except patterns
+	applied        bool // to all functions, with the bit that the tracer has
 }
 
-// filters are those of the current tracer.
-var filters filterList
-
-// traceBit is the current tracer's bit in Site.Tracers.
-const traceBit = 1
-
-// apply sets the masks of a package's functions. Masks are written by the patched runtime, one byte each, while functions run: a call
-// sees the old byte or the new one.
-func (l *filterList) apply(t *hook.Table) {
+// apply puts a tracer's bit into those of a package's functions that it wants, and takes it out of the others.
+func (u *user) apply(t *hook.Table) {
+	l := u.filters()
 	in, some := l.filter.of(t)
 	in = in || len(l.filter) == 0
-	out, except := l.notrace.of(t)
+	out, except := l.except.of(t)
 	none := !in && len(some) == 0 || out && len(except) == 0
 	if none || len(some)+len(except) == 0 {
 		for i := range t.N {
-			setMask(t, i, !none)
+			setMask(t, i, u.bit, !none)
 		}
 		return
 	}
 	eachNameOf(t, func(n *funcName) {
 		if n.i < t.N {
-			setMask(t, n.i, some.match(in, n) && !except.match(out, n))
+			setMask(t, n.i, u.bit, some.match(in, n) && !except.match(out, n))
 		}
 	})
 }
 
-func setMask(t *hook.Table, i uint32, on bool) {
-	s := siteOf(t, i)
-	if on {
-		s.Tracers |= traceBit
-	} else {
-		s.Tracers &^= traceBit
+// filters returns the tracer's filters. The profile has the current tracer's until it gets its own.
+func (u *user) filters() *filterList {
+	if u == &profile.user && !profile.own {
+		return &trace.filterList
 	}
+	return &u.filterList
+}
+
+// applyAll does so with all packages, unless it was done.
+func (u *user) applyAll() {
+	if !u.applied && u.bit != 0 {
+		u.applied = true
+		eachTable(u.apply)
+	}
+}
+
+// clear takes the tracer's bit away from every function.
+func (u *user) clear() {
+	u.applied = false
+	if u.bit != 0 {
+		eachTable(func(t *hook.Table) {
+			for i := range t.N {
+				setMask(t, i, u.bit, false)
+			}
+		})
+	}
+}
+
+// setMask writes a tracer's bit into a function's set, and its mask, which is not zero while the set is not empty. Masks are written by the patched
+// runtime, one byte each, while functions run: a call sees the old byte or the new one. So with the set, which hooks read once a call.
+func setMask(t *hook.Table, i uint32, bit uint32, on bool) {
+	s := siteOf(t, i)
+	set := s.Tracers &^ bit
+	if on {
+		set |= bit
+	}
+	if set == s.Tracers {
+		return
+	}
+	atomic.StoreUint32(&s.Tracers, set)
 	var m uint8
-	if s.Tracers&traceBit != 0 {
+	if set != 0 {
 		m = 1
 	}
 	rt.Mask(maskOf(t, i), m)
 }
 
-// clear takes every function's mask away.
-func (l *filterList) clear() {
-	eachTable(func(t *hook.Table) {
-		for i := range t.N {
-			setMask(t, i, false)
-		}
-	})
-}
-
-// noMatch is the error for patterns that match nothing. One that waits for a package (:mod:) is none.
-func noMatch(what string, list patterns) error {
-	for _, p := range list {
+// noMatch is the error for patterns that match nothing, and which of them it is. One that waits for a package (:mod:) is none.
+func noMatch(what string, list patterns) (at int, err error) {
+	for i, p := range list {
 		found, waits := false, p.mod != "" && strings.Contains(p.text, ":mod:")
 		p.not = false
 		eachTable(func(t *hook.Table) {
@@ -85,11 +105,11 @@ func noMatch(what string, list patterns) error {
 		text := strings.TrimPrefix(p.text, "!")
 		near := nearest(text)
 		if len(near) == 0 {
-			return fmt.Errorf("%s: no function of this program matches %q", what, text)
+			return i, fmt.Errorf("%s: no function of this program matches %q", what, text)
 		}
-		return fmt.Errorf("%s: no function of this program matches %q; near it are %s", what, text, strings.Join(near, ", "))
+		return i, fmt.Errorf("%s: no function of this program matches %q; near it are %s", what, text, strings.Join(near, ", "))
 	}
-	return nil
+	return 0, nil
 }
 
 // eachName calls do with the full name of every hooked function, until it returns false. The name is good until do returns.

@@ -18,18 +18,25 @@ type goroutine struct {
 	id    uint64
 	token uintptr // last unique value given out
 
-	parent  uint64
-	start   uint32                      // offset in the text of the goroutine's function
-	limits  uint32                      // generation of what follows, see limits.go
-	ignored bool                        // the goroutine is not to be traced
-	inside  uint16                      // open calls of set_graph_function's functions
-	silent  uint16                      // open calls of set_graph_notrace's functions
-	name    [tracefile.MaxName + 1]byte // that the program gave it; ends in a zero
+	parent uint64
+	start  uint32                      // offset in the text of the goroutine's function
+	name   [tracefile.MaxName + 1]byte // that the program gave it; ends in a zero
+
+	// See dispatch.go.
+	seen    uint32 // generation of what follows
+	ignored uint32 // tracers that the goroutine is not for
+	calling uint32 // tracers whose callbacks are under way
+	skip    uint16 // graph tracers that do not see what is called now …
+	inside  uint16 // … and that do because of a function that they follow
+	data    unsafe.Pointer
+	room    uint16 // blocks of data that there are …
+	used    uint16 // … and in use
 }
 
 const (
-	goroutineSize = 128
+	goroutineSize = 192
 	slabSize      = 64 << 10
+	stateSlab     = slabSize / goroutineSize * goroutineSize
 	minStack      = 384 // bytes of the smallest return stack
 	stackClasses  = 16
 )
@@ -61,18 +68,18 @@ func newGoroutine(slot *unsafe.Pointer) *goroutine {
 		s.free = g.Next
 	} else {
 		if s.left == 0 {
-			slab := rt.Alloc(slabSize)
+			slab := rt.Alloc(stateSlab)
 			*(*unsafe.Pointer)(slab) = s.slab
-			s.slab, s.left = slab, slabSize-goroutineSize
+			s.slab, s.left = slab, stateSlab-goroutineSize
 		}
-		g = (*goroutine)(unsafe.Add(s.slab, slabSize-s.left))
+		g = (*goroutine)(unsafe.Add(s.slab, stateSlab-s.left))
 		s.left -= goroutineSize
 	}
 	s.live++
 	rt.Unlock()
-	stack, room := g.stack, g.Room // a state that was used before keeps its stack
-	*g = goroutine{stack: stack}
-	g.Top, g.Room = stack, room
+	old := *g // a state that was used before keeps its stack
+	*g = goroutine{stack: old.stack, data: old.data, room: old.room}
+	g.Top, g.Room = old.stack, old.Room
 	var start uintptr
 	g.id, g.parent, start = rt.Who()
 	if off := start - rt.Text; off <= 1<<32-1 {
@@ -96,17 +103,18 @@ func drainDead() {
 		}
 		goroutines.seq += g.Seq
 		g.Seq = 0
+		atomic.StoreUint32(&g.calling, 0)
 	}
 }
 
 // eachGoroutine calls do with the state of every goroutine, and with those on the free list. Called with the runtime lock held.
 func eachGoroutine(do func(*goroutine)) {
-	end := uintptr(slabSize) - goroutines.left
+	end := uintptr(stateSlab) - goroutines.left
 	for slab := goroutines.slab; slab != nil; slab = *(*unsafe.Pointer)(slab) {
 		for off := uintptr(goroutineSize); off < end; off += goroutineSize {
 			do((*goroutine)(unsafe.Add(slab, off)))
 		}
-		end = slabSize
+		end = stateSlab
 	}
 }
 

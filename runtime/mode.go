@@ -9,12 +9,11 @@ import (
 // rt.Mode is one word, which the hooks read at every call: whether they record by themselves, whether tracing is stopped, and the generation, a
 // number that changes with the pointers. A frame keeps the word of its entry; where it is another on exit, the call began under other conditions.
 const (
-	modeDirect  = hook.ModeGraph | hook.ModeFunction | hook.ModeProfile
-	modeWanted  = 3          // the bits of modeDirect, so far to the left, as they are to be while nothing is stopped
-	modeStopped = 1 << 6     // function_trace_stop
-	modeNext    = 1 << 7     // one generation
-	modeFlags   = 0b11 << 30 // of frames, see limits.go and profile.go
-	modeNumber  = ^uint32(modeFlags | modeNext - 1)
+	modeDirect  = hook.ModeGraph | hook.ModeFunction | hook.ModeProfile | hook.ModeEntries
+	modeWanted  = 4      // the bits of modeDirect, so far to the left, as they are to be while nothing is stopped
+	modeStopped = 1 << 8 // function_trace_stop
+	modeNext    = 1 << 9 // one generation
+	modeNumber  = ^uint32(modeNext - 1)
 )
 
 // setMode changes the word.
@@ -25,7 +24,7 @@ func setMode(change func(uint32) uint32) {
 		if m&modeStopped == 0 {
 			m |= m >> modeWanted & modeDirect
 		}
-		if atomic.CompareAndSwapUint32(&rt.Mode, old, m&^modeFlags) {
+		if atomic.CompareAndSwapUint32(&rt.Mode, old, m) {
 			return
 		}
 	}
@@ -40,8 +39,14 @@ func stopped() bool { return atomic.LoadUint32(&rt.Mode)&modeStopped != 0 }
 // stale reports whether a call began under other pointers.
 func stale(f *hook.Frame) bool { return generation(f.Mode) != generation(atomic.LoadUint32(&rt.Mode)) }
 
-// nextGeneration makes every call that is in progress stale.
-func nextGeneration() { setMode(func(m uint32) uint32 { return m + modeNext }) }
+// since reports whether a generation is not before another one. They come round after 8 million.
+func since(mode, gen uint32) bool { return int32(generation(mode)-gen) >= 0 }
+
+// nextGeneration makes every call that is in progress stale, and returns the generation of those to come.
+func nextGeneration() uint32 {
+	setMode(func(m uint32) uint32 { return m + modeNext })
+	return generation(atomic.LoadUint32(&rt.Mode))
+}
 
 // setDirect says what the hooks record by themselves: one of the bits of modeDirect, or nothing.
 func setDirect(bit uint32) {

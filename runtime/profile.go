@@ -16,58 +16,61 @@ import (
 // The function profile (kernel/trace/ftrace.c, function_profile_enabled): each P counts for itself, in a table by function. It works beside
 // whatever tracer is on.
 
-// profile is the profile's state. Written by calls that hold ctl, while no tracer's function is under way.
-var profile struct {
-	on    bool
-	enter enterFn // the tracer's beside it
-	exit  exitFn
-	awake bool // nosleep-time: time off a P does not count
+// profiler is the profile's state. Written by calls that hold ctl, while nothing that counts is under way.
+type profiler struct {
+	user
+	wanted bool // it is to be on
+	awake  bool // nosleep-time: time off a P does not count
+	own    bool // it has a filter of its own, not that of the current tracer
 }
 
-// notTracers gives a frame that the tracer did not push another generation, so that the tracer takes it for a stale one.
-func notTracers(mode uint32) uint32 { return mode ^ modeNumber }
-
-// profileEnter calls the tracer's function, and makes sure that the call is on the return stack.
-func profileEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
-	token := profile.enter(site, slot, proc, parent, now)
+// profileEnter is the profile's entry, while nothing else is on.
+func profileEnter(site *hook.Site, slot, proc *unsafe.Pointer, _ uintptr, now uint64) uintptr {
 	if stopped() {
-		return token
+		return 0
 	}
 	g, _ := newStates(slot, proc)
-	if token == 0 {
-		if !g.roomFor(g.Depth) {
-			return 0
-		}
-		token = g.push(site, now)
-		if f := g.top(); current != &nop {
-			f.Mode = notTracers(f.Mode)
-		}
+	if !g.roomFor(g.Depth) {
+		return 0
 	}
+	token := g.push(site, now, rt.Mode, profile.graph)
 	f := g.top()
 	f.Child, f.Slept = 0, g.Slept
 	return token
 }
 
-// profileExit counts the call, and calls the tracer's function.
+// profileExit is its return.
 func profileExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
-	g, p := (*goroutine)(*slot), (*processor)(*proc)
-	if g != nil && g.Depth > 0 {
-		f := g.top()
-		if mode := rt.Mode; f.Token == token && (generation(f.Mode) == generation(mode) || generation(f.Mode) == generation(notTracers(mode))) && !stopped() {
-			if p == nil {
-				_, p = newStates(slot, proc)
-			}
-			d := now - f.Start
-			if profile.awake {
-				d -= g.Slept - f.Slept
-			}
-			if g.Depth > 1 {
-				g.frame(g.Depth - 2).Child += d
-			}
-			p.count(function(f).ID, d, f.Child)
+	g := onTop(token, slot)
+	if g == nil {
+		exitBelow(token, slot, proc, now)
+		return
+	}
+	if stale(g.top()) {
+		listExit(token, slot, proc, now)
+		return
+	}
+	f := g.pop()
+	if stopped() {
+		return
+	}
+	_, p := newStates(slot, proc)
+	p.countCall(g, f, now)
+}
+
+// countCall counts a call that has been taken off the return stack.
+func (p *processor) countCall(g *goroutine, f *hook.Frame, now uint64) {
+	d := now - f.Start
+	if profile.awake {
+		d -= g.Slept - f.Slept
+	}
+	for i := g.Depth - 1; i >= 0; i-- { // the one above it that is counted, too
+		if c := g.frame(i); usersOf(c)&profile.graph != 0 {
+			c.Child += d
+			break
 		}
 	}
-	profile.exit(token, slot, proc, now)
+	p.count(function(f).ID, d, f.Child)
 }
 
 // count counts a call.
@@ -127,12 +130,21 @@ func setProfile(on bool) error {
 	}
 	ctl.Lock()
 	defer ctl.Unlock()
-	if profile.on == on {
+	if profile.wanted == on {
 		return nil
 	}
 	startBuffer()
 	quiesce()
-	profile.on = on
+	if on {
+		if err := profile.lend(true); err != nil {
+			usePointers()
+			return err
+		}
+	} else {
+		profile.clear()
+		profile.giveBack()
+	}
+	profile.wanted = on
 	rt.Sleep = 0
 	if on && profile.awake {
 		rt.Sleep = 1

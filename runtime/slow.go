@@ -18,11 +18,7 @@ func functionSlow(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, n
 	if !p.ready(g, now) {
 		return 0
 	}
-	off := parent - rt.Text
-	if parent == 0 || off > 1<<32-1 {
-		off = 0
-	}
-	p.put(g, now<<8|tracefile.KindFunction, uint64(site.ID)|uint64(off)<<32)
+	p.put(g, now<<8|tracefile.KindFunction, uint64(site.ID)|uint64(textOffset(parent))<<32)
 	return 0
 }
 
@@ -38,7 +34,7 @@ func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr 
 	if p.ready(g, now) {
 		p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
 	}
-	return g.push(site, now)
+	return g.push(site, now, rt.Mode, trace.graph)
 }
 
 // graphExitSlow is graphExit in full.
@@ -48,14 +44,16 @@ func graphExitSlow(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 		exitBelow(token, slot, proc, now)
 		return
 	}
+	if stale(g.top()) {
+		listExit(token, slot, proc, now)
+		return
+	}
 	f := g.pop()
-	if stale(f) || stopped() {
+	if stopped() {
 		return
 	}
 	_, p := newStates(slot, proc)
-	if p.ready(g, now) {
-		p.put(g, now<<8|tracefile.KindReturn, returned(g, f))
-	}
+	p.putReturn(g, f, now, 0)
 }
 
 // returned is the second word of a return's record.

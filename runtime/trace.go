@@ -50,7 +50,7 @@ func SetOption(name string) error {
 			quiesce() // calls that are in progress do not know how long they slept
 			profile.awake = name == "nosleep-time"
 			rt.Sleep = 0
-			if profile.awake && profile.on {
+			if profile.awake && profile.wanted {
 				rt.Sleep = 1
 			}
 			usePointers()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/hook"
@@ -51,9 +52,23 @@ type Call struct {
 	Func    *Func
 	Depth   int    // calls below it on the goroutine's return stack
 	Overrun uint32 // on return: calls since entry that lay below the maximum depth
-	Enter   int64  // on return: monotonic time of entry, ns; to within the resolution of the clock
-	Return  int64  // on return: monotonic time now, ns
+
+	start, end uint64
 }
+
+// Duration returns, on return, how long the call took; to within the resolution of the clock.
+func (c *Call) Duration() time.Duration {
+	if c.end <= c.start || rt.Mono != 0 {
+		return time.Duration(c.end - c.start)
+	}
+	return time.Duration(nanoseconds(c.end) - nanoseconds(c.start))
+}
+
+// Enter and Return return, on return, the monotonic time of the call's entry and of its return, in nanoseconds as runtime.nanotime counts them.
+func (c *Call) Enter() int64 { return nanoseconds(c.start) }
+
+// Return is described with Enter.
+func (c *Call) Return() int64 { return nanoseconds(c.end) }
 
 // A GraphEntryFunc is called on entry of every traced function, and reports whether its return is wanted (trace_func_graph_ent_t). If
 // not, the call is not pushed on the return stack.
@@ -78,27 +93,31 @@ type Tracer struct {
 	Return GraphReturnFunc
 }
 
-// tracer is a tracer with its pointers.
+// tracer is one of those that SetTracer switches between.
 type tracer struct {
-	name   string
-	kind   uint32
-	enter  enterFn
-	exit   exitFn
-	parent bool // enter wants the caller
-	record bool // into the buffer
+	name     string
+	number   uint32 // in the trace's header
+	kind     userKind
+	ops      *Ops
+	graphOps *GraphOps
+}
+
+// records reports whether it records into the buffer.
+func (t *tracer) records() bool {
+	return t.number == tracefile.TracerFunction || t.number == tracefile.TracerGraph
 }
 
 var (
-	nop           = tracer{name: "nop", kind: tracefile.TracerNop, enter: enterStub, exit: exitStub}
-	functions     = tracer{name: "function", kind: tracefile.TracerFunction, enter: functionEnter, exit: exitStub, parent: true, record: true}
-	functionGraph = tracer{name: "function_graph", kind: tracefile.TracerGraph, enter: graphEnter, exit: graphExit, record: true}
+	nop           = tracer{name: "nop", number: tracefile.TracerNop}
+	functions     = tracer{name: "function", number: tracefile.TracerFunction, kind: recordsCalls}
+	functionGraph = tracer{name: "function_graph", number: tracefile.TracerGraph, kind: recordsReturns}
 )
 
 // ctl guards what is set by calls: the current tracer, the filters, the registered tracers.
 var ctl sync.Mutex
 
 var (
-	user    []*tracer // registered by Register
+	added   []*tracer // by Register
 	current = &nop
 	tracing atomic.Bool // a tracer other than nop, or the profile, is on
 	quiet   atomic.Bool // between quiesce and usePointers: markers are not made either
@@ -114,14 +133,14 @@ func AvailableTracers() []string {
 
 func availableTracers() []string {
 	names := []string{functionGraph.name, functions.name}
-	for _, t := range user {
+	for _, t := range added {
 		names = append(names, t.name)
 	}
 	return append(names, nop.name)
 }
 
 func findTracer(name string) *tracer {
-	for _, t := range append([]*tracer{&nop, &functions, &functionGraph}, user...) {
+	for _, t := range append([]*tracer{&nop, &functions, &functionGraph}, added...) {
 		if t.name == name {
 			return t
 		}
@@ -142,10 +161,8 @@ func Register(t Tracer) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
-	if t.Name == "" || strings.ContainsFunc(t.Name, func(r rune) bool {
-		return r != '-' && r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
-	}) {
-		return fmt.Errorf("a tracer's name consists of letters, digits, - and _, and %q does not", t.Name)
+	if err := validName(t.Name); err != nil {
+		return err
 	}
 	if t.Func == nil && t.Entry == nil && t.Return == nil {
 		return fmt.Errorf("tracer %q has no function to call", t.Name)
@@ -155,83 +172,31 @@ func Register(t Tracer) error {
 	if findTracer(t.Name) != nil {
 		return fmt.Errorf("there is a tracer %q already", t.Name)
 	}
-	n := &tracer{name: t.Name, kind: tracefile.TracerUser, parent: t.Func != nil}
-	n.enter, n.exit = n.callEnter(t), n.callExit(t)
+	n := &tracer{name: t.Name, number: tracefile.TracerUser, kind: calling}
+	if t.Func != nil {
+		n.ops = &Ops{Func: func(f *Func, parentIP uintptr, _ *Ops) { t.Func(f, parentIP) }}
+	}
+	if t.Entry != nil || t.Return != nil {
+		n.graphOps = new(GraphOps)
+		if t.Entry != nil {
+			n.graphOps.Entry = func(c Call, _ *GraphOps, _ []byte) Verdict {
+				if t.Entry(c) {
+					return Want
+				}
+				return Ignore
+			}
+		}
+		if t.Return != nil {
+			n.graphOps.Return = func(c Call, _ *GraphOps, _ []byte) { t.Return(c) }
+		}
+	}
 	raceAcquire()
-	user = append(user, n)
+	added = append(added, n)
 	if n.name == env.tracer {
 		env.tracer = ""
-		setTracer(n)
+		return setTracer(n)
 	}
 	return nil
-}
-
-// callEnter returns a function that calls a tracer's callbacks on entry. A callback may be preempted and block, so the goroutine may have
-// another P when it is back.
-func (n *tracer) callEnter(t Tracer) enterFn {
-	call := func(site *hook.Site, parent uintptr, depth int32) (wanted bool) {
-		defer guard(n)
-		raceAcquire()
-		if t.Func != nil {
-			t.Func((*Func)(site), parent)
-		}
-		return depth >= 0 && (t.Entry == nil || t.Entry(Call{Func: (*Func)(site), Depth: int(depth)}))
-	}
-	graph := t.Entry != nil || t.Return != nil
-	return func(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
-		if stopped() {
-			return 0
-		}
-		g, _ := newStates(slot, proc)
-		depth := int32(-1)
-		if d := g.Depth; graph && (d < maxStack.Load() && d < g.Room || g.roomFor(d)) {
-			depth = d
-		}
-		gen := generation(atomic.LoadUint32(&rt.Mode))
-		rt.Unpin()
-		wanted := call(site, parent, depth)
-		rt.Pin()
-		if !wanted || gen != generation(atomic.LoadUint32(&rt.Mode)) {
-			return 0
-		}
-		return g.push(site, now)
-	}
-}
-
-// callExit returns a function that calls a tracer's callback on return.
-func (n *tracer) callExit(t Tracer) exitFn {
-	if t.Return == nil {
-		return exitStub
-	}
-	call := func(c Call) {
-		defer guard(n)
-		raceAcquire()
-		t.Return(c)
-	}
-	return func(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
-		g := onTop(token, slot)
-		if g == nil {
-			exitBelow(token, slot, proc, now)
-			return
-		}
-		f := g.pop()
-		if stopped() || stale(f) {
-			return
-		}
-		c := Call{(*Func)(function(f)), int(g.Depth), f.Over, nanoseconds(f.Start), nanoseconds(now)}
-		rt.Unpin()
-		call(c)
-		rt.Pin()
-	}
-}
-
-// guard keeps a callback's panic from the program: the tracer is switched off, and a line on standard error says which.
-func guard(t *tracer) {
-	if r := recover(); r != nil {
-		setPointers(enterStub, exitStub)
-		nextGeneration()
-		rt.Fatal("tracer " + t.name + " panicked and was switched off: " + fmt.Sprint(r))
-	}
 }
 
 // setPointers sets what the hooks call.
@@ -255,88 +220,49 @@ func SetTracer(name string) error {
 	if t == nil {
 		return noTracer(name)
 	}
-	setTracer(t)
-	return nil
+	return setTracer(t)
 }
 
 func noTracer(name string) error {
 	return fmt.Errorf("there is no tracer %q: available are %s", name, strings.Join(availableTracers(), ", "))
 }
 
-func setTracer(t *tracer) {
+func setTracer(t *tracer) error {
 	quiesce()
+	defer usePointers()
+	trace.failed.Store(false)
+	if t == &nop {
+		trace.clear()
+		if !trace.lingers() {
+			trace.giveBack()
+		}
+		current = t
+		return nil
+	}
+	returns := t.graphOps != nil || t.kind == recordsReturns
+	if err := trace.lend(returns); err != nil {
+		current = &nop
+		return err
+	}
+	trace.kind, trace.ops, trace.graphOps = t.kind, t.ops, t.graphOps
+	trace.called = trace.called || t.kind == calling
 	current = t
-	if t != &nop {
-		startBuffer()
-		if t.record && last != nil && last != t {
+	startBuffer()
+	if t.records() {
+		if last != nil && last != t {
 			buffer.reset()
 		}
-		if t.record {
-			last = t
-			atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HTracer)), t.kind)
-		}
+		last = t
+		atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HTracer)), t.number)
 	}
-	rt.Parents = 0
-	if t.parent {
-		rt.Parents = 1
-	}
-	usePointers()
-}
-
-// usePointers sets the pointers to the current tracer's functions, or the profile's, which call those, and the masks.
-func usePointers() {
-	enter, exit := current.enter, current.exit
-	direct := uint32(0)
-	switch {
-	case current == &functions && limitedGoroutines():
-		enter = functionEnterLimited
-	case current == &functionGraph && limited():
-		enter, exit = graphEnterLimited, graphExitLimited
-	case rt.Mono != 0:
-	case current == &functions:
-		direct = hook.ModeFunction & rt.Direct
-	case current == &functionGraph:
-		direct = hook.ModeGraph & rt.Direct
-	}
-	if profile.on {
-		profile.enter, profile.exit = enter, exit
-		enter, exit, direct = profileEnter, profileExit, 0
-		if current == &nop && !profile.awake && rt.Mono == 0 {
-			direct = hook.ModeProfile & rt.Direct
-		}
-	}
-	setPointers(enter, exit)
-	setDirect(direct)
-	if on := current != &nop || profile.on; on != tracing.Swap(on) {
-		if on {
-			eachTable(filters.apply)
-		} else {
-			filters.clear()
-			rt.Barrier() // for markers, which look at tracing
-		}
-	}
-	quiet.Store(false)
-}
-
-// quiesce sets the pointers to the stubs, and returns when nothing is under way in the functions that they pointed to: these are pinned to their
-// P, so when every P has passed a safe point they have ended (the kernel's synchronize_rcu). A callback of the program's own may still run.
-// usePointers undoes it.
-func quiesce() {
-	quiet.Store(true)
-	if !tracing.Load() {
-		return
-	}
-	setDirect(0)
-	setPointers(enterStub, exitStub)
-	rt.Barrier()
-	nextGeneration()
+	return nil
 }
 
 // startBuffer makes the buffer on first use.
 func startBuffer() {
 	if header == nil {
 		buffer.start(env.buffer)
-		limits.threshold = ticksOf(limits.ns)
+		trace.threshold = ticksOf(trace.ns)
 		eachTable(describe)
 	}
 }
@@ -359,26 +285,22 @@ func ensureBuffer() {
 //	!glob                    what the patterns before it name, without these
 //
 // A pattern that matches no function is an error, and changes nothing.
-func SetFilter(globs ...string) error { return setFilter(&filters.filter, "filter", globs) }
+func SetFilter(patterns ...string) error { return setFilter(patterns, false, false) }
 
-// SetNotrace excludes the functions whose names match one of the globs, also from what SetFilter names (set_ftrace_notrace).
-func SetNotrace(globs ...string) error { return setFilter(&filters.notrace, "notrace", globs) }
+// AddFilter adds patterns to the filter (>> set_ftrace_filter). !glob takes functions out of it; when nothing is left every function is traced.
+func AddFilter(patterns ...string) error { return setFilter(patterns, false, true) }
 
-func setFilter(list *patterns, what string, texts []string) error {
-	if rt == nil {
-		return ErrNotInstrumented
-	}
-	globs := parsePatterns(texts)
-	if err := noMatch(what, globs); err != nil {
-		return err
-	}
+// SetNotrace excludes the functions that the patterns name, also from what SetFilter names (set_ftrace_notrace).
+func SetNotrace(patterns ...string) error { return setFilter(patterns, true, false) }
+
+// AddNotrace adds to what SetNotrace set (>> set_ftrace_notrace).
+func AddNotrace(patterns ...string) error { return setFilter(patterns, true, true) }
+
+func setFilter(texts []string, except, add bool) error {
 	ctl.Lock()
-	defer ctl.Unlock()
-	*list = globs
-	if tracing.Load() {
-		eachTable(filters.apply)
-	}
-	return nil
+	u := defaultUser
+	ctl.Unlock()
+	return u.setFilter(texts, except, add)
 }
 
 // SetMaxStack sets how many calls a goroutine's return stack holds (FTRACE_RETFUNC_DEPTH): 1 to 65535. Calls below are counted as
@@ -387,7 +309,7 @@ func SetMaxStack(depth int) error {
 	if depth < 1 || depth > 65535 {
 		return fmt.Errorf("the maximum depth of a return stack is 1 to 65535, not %d", depth)
 	}
-	setDepth(&maxStack, depth)
+	setDepth(func() { maxStack.Store(int32(depth)) })
 	return nil
 }
 
@@ -396,21 +318,21 @@ func SetMaxGraphDepth(depth int) error {
 	if depth < 0 || depth > 65535 {
 		return fmt.Errorf("max_graph_depth is 0, for no limit, to 65535, not %d", depth)
 	}
-	setDepth(&graphDepth, depth)
+	setDepth(func() { trace.maxDepth = int32(depth) })
 	return nil
 }
 
 // setDepth sets a limit of the depth. Goroutines learn of it when they next find no room.
-func setDepth(limit *atomic.Int32, depth int) {
+func setDepth(set func()) {
 	ctl.Lock()
 	defer ctl.Unlock()
 	if header == nil {
-		limit.Store(int32(depth))
+		set()
 		setGraphLimit()
 		return
 	}
 	quiesce()
-	limit.Store(int32(depth))
+	set()
 	setGraphLimit()
 	atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HMaxStack)), uint32(maxStack.Load()))
 	rt.Lock()
@@ -419,11 +341,9 @@ func setDepth(limit *atomic.Int32, depth int) {
 	usePointers()
 }
 
-var graphDepth atomic.Int32 // max_graph_depth; 0 is no limit
-
 func setGraphLimit() {
 	limit := maxStack.Load()
-	if d := graphDepth.Load(); d > 0 {
+	if d := trace.maxDepth; d > 0 {
 		limit = min(limit, d)
 	}
 	graphLimit.Store(limit)
@@ -465,7 +385,7 @@ func NewFunc(name string) *Func {
 }
 
 // Enabled reports whether a tracer wants the function.
-func (f *Func) Enabled() bool { return atomic.LoadUint32(&f.Tracers)&traceBit != 0 }
+func (f *Func) Enabled() bool { return atomic.LoadUint32(&f.Tracers) != 0 }
 
 // Enter is the hook's entry, for functions that carry it by hand, or by another generator's. What it returns must go to Exit when the
 // function ends, in a defer statement.

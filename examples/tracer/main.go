@@ -25,7 +25,7 @@ func (p *profile) onReturn(c ftrace.Call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls[c.Func]++
-	p.total[c.Func] += time.Duration(c.Return - c.Enter)
+	p.total[c.Func] += c.Duration()
 }
 
 func main() {

@@ -6,7 +6,7 @@ package hook
 import "unsafe"
 
 // ABI numbers the shape. It changes with every change of a declaration in this file, or of what the functions in it may assume.
-const ABI = 5
+const ABI = 6
 
 // Prefix begins every name that the rewriter adds to a package. A function whose name begins so is a wrapper: the patched
 // runtime leaves it, and the frame that called it, out of every stack trace.
@@ -84,6 +84,12 @@ type Frame struct {
 	Over  uint32  // calls below this one that found no room on the stack
 	Child uint64  // time in calls below it, for the profile
 	Slept uint64  // how long the goroutine was off its P before, for the profile
+
+	// Of calls that the hooks have not pushed by themselves: sets of the tracers that want returns, a bit each.
+	Users  uint16 // who wants this one
+	Skip   uint16 // whom it keeps from seeing what it calls
+	Inside uint16 // who sees what it calls because of it
+	Data   uint16 // where their data lies, plus one; 0 if there is none
 }
 
 // Bits of Runtime.Mode. The others are a number that changes whenever the tracer does.
@@ -91,6 +97,7 @@ const (
 	ModeGraph    = 1 << iota // ftgo_enter and ftgo_exit record calls as the graph tracer does
 	ModeFunction             // ftgo_take records calls as the function tracer does
 	ModeProfile              // ftgo_enter and ftgo_exit count calls for the profile, and there is no tracer beside it
+	ModeEntries              // nobody wants returns: ftgo_take calls Hooks.Entry, and the function has been traced
 )
 
 // Hooks is what the library offers to the hooks: the symbol runtime.ftgo_hooks. The patched runtime declares it without content,
@@ -110,6 +117,8 @@ type Hooks struct {
 	//
 	// The library writes Enter and Exit while the program runs: they are the trace function pointer and its kin.
 	Enter func(site *Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr
+	// Entry is called instead, as Enter is but without the clock, while nobody wants returns.
+	Entry func(site *Site, slot, proc *unsafe.Pointer, parent uintptr)
 	// Exit is called when the function returns, panics or ends its goroutine.
 	Exit func(token uintptr, slot, proc *unsafe.Pointer, now uint64)
 	// Mark is called when the call that Enter has pushed last will leave by Exit where it returns, not in a deferred call. off is how far

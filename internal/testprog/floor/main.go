@@ -135,10 +135,42 @@ func main() {
 		}
 		fmt.Println()
 	}
+	tracers()
 	if runtime.GOMAXPROCS(0) > 1 {
 		scaling(cases)
 	}
 	goroutines()
+}
+
+// tracers measures what a call costs that several tracers want, each with a callback that does nothing.
+func tracers() {
+	numbers := []int{1, 2, 8, 32}
+	ns := make([][]float64, len(numbers))
+	var plains []float64
+	for range *rounds {
+		plains = append(plains, float64(loop(plain).Nanoseconds())/calls)
+		for i, n := range numbers {
+			var list []*ftrace.Ops
+			for k := range n {
+				o := &ftrace.Ops{Name: fmt.Sprint("ops", k), Func: func(*ftrace.Func, uintptr, *ftrace.Ops) {}}
+				check(o.SetFilter("main.hooked"))
+				check(o.Register())
+				list = append(list, o)
+			}
+			ns[i] = append(ns[i], float64(loop(hooked).Nanoseconds())/calls)
+			for _, o := range list {
+				check(o.Unregister())
+			}
+		}
+	}
+	one := median(ns[0])
+	for i, n := range numbers {
+		fmt.Printf("tracers-%d %.2f ns/call %.2f ns/call-at-best", n, median(ns[i])-median(plains), slices.Min(ns[i])-slices.Min(plains))
+		if n > 1 {
+			fmt.Printf(" %.2f ns/extra-tracer", (median(ns[i])-one)/float64(n-1))
+		}
+		fmt.Println()
+	}
 }
 
 // on runs do with the case's tracer.

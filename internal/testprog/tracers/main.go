@@ -1,0 +1,797 @@
+// Tracers checks several tracers at once: what the kernel's boot self-tests of the function tracer check (kernel/trace/trace_selftest.c), and what its
+// documentation promises. Each check is a function; its name is printed when it holds.
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	ftrace "github.com/ftgo/ftgo/runtime"
+)
+
+//go:noinline
+func dynTestName() { sink.Add(1) }
+
+//go:noinline
+func dynTestName2() { sink.Add(1) }
+
+//go:noinline
+func outer(n int) {
+	if n > 0 {
+		middle(n)
+	}
+}
+
+//go:noinline
+func middle(n int) {
+	inner()
+	outer(n - 1)
+}
+
+//go:noinline
+func inner() { sink.Add(1) }
+
+var (
+	sink  atomic.Int64
+	times = flag.Int("times", 1000, "register and unregister so many times")
+)
+
+func main() {
+	flag.Parse()
+	checks := []struct {
+		name string
+		do   func() error
+	}{
+		{"one call, one entry", oneCall},
+		{"ops with separate filters", ops},
+		{"recursion", recursion},
+		{"data of one and of four users", data},
+		{"graph filters", graphFilters},
+		{"graph beside the graph tracer and the profile", beside},
+		{"open calls", openCalls},
+		{"unregister waits", waits},
+		{"panics", panics},
+		{"goexit", goexit},
+		{"limits", limits},
+		{"function_tracers", functionTracers},
+		{"enabled_functions", enabledFunctions},
+		{"error_log", errorLog},
+		{"register and unregister", churn},
+	}
+	failed := false
+	for _, c := range checks {
+		if flag.NArg() > 0 && !slices.Contains(flag.Args(), c.name) {
+			continue
+		}
+		if err := c.do(); err != nil {
+			fmt.Printf("%s: %v\n", c.name, err)
+			failed = true
+			continue
+		}
+		if left := ftrace.EnabledFunctions(); len(left) > 0 {
+			fmt.Printf("%s leaves %v\n", c.name, left)
+			failed = true
+		}
+		fmt.Println(c.name)
+	}
+	s := ftrace.ReadStats()
+	if s.Mismatches+s.Unbalanced > 0 || ftrace.Depth() != 0 {
+		fmt.Printf("%+v, depth %d\n", s, ftrace.Depth())
+		failed = true
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// expect reports the first number that is not what it should be.
+func expect(what string, got, want any) error {
+	if !reflect.DeepEqual(got, want) {
+		return fmt.Errorf("%s: %v, want %v", what, got, want)
+	}
+	return nil
+}
+
+// counter returns an Ops that counts.
+func counter(name string, filter ...string) (*ftrace.Ops, *atomic.Int64) {
+	n := new(atomic.Int64)
+	o := &ftrace.Ops{Name: name, Func: func(*ftrace.Func, uintptr, *ftrace.Ops) { n.Add(1) }}
+	must(o.SetFilter(filter...))
+	return o, n
+}
+
+// oneCall: a filter on one function, one call, one record (trace_selftest_startup_dynamic_tracing).
+func oneCall() error {
+	must(ftrace.Reset())
+	must(ftrace.SetFilter("main.dynTestName"))
+	must(ftrace.SetTracer("function"))
+	dynTestName()
+	outer(3)
+	must(ftrace.SetTracer("nop"))
+	if err := expect("records", ftrace.ReadStats().Entries, uint64(1)); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	must(ftrace.WriteTrace(&b))
+	must(ftrace.SetFilter())
+	return expect("lines", strings.Count(b.String(), ": main.dynTestName <-"), 1)
+}
+
+// ops: callbacks with filters of their own on two functions, while filters change and callbacks are unregistered in the order in which they were
+// registered (trace_selftest_ops).
+func ops() error {
+	probe1, n1 := counter("probe1", "main.dynTestName")
+	probe2, n2 := counter("probe2", "main.dynTestName2")
+	probe3, n3 := counter("probe3", "main.dynTestName", "main.dynTestName2")
+	global, n4 := counter("global", "main.*")
+	dyn, n5 := counter("dyn", "main.dyn*")
+	counts := func() []int64 { return []int64{n1.Load(), n2.Load(), n3.Load(), n4.Load(), n5.Load()} }
+	step := func(what string, want ...int64) error {
+		for _, n := range []*atomic.Int64{n1, n2, n3, n4, n5} {
+			n.Store(0)
+		}
+		dynTestName()
+		one := counts()
+		dynTestName2()
+		two := counts()
+		if err := expect(what+": the first function", one, want[:5]); err != nil {
+			return err
+		}
+		return expect(what+": both", two, want[5:])
+	}
+	var errs []error
+	for _, o := range []*ftrace.Ops{probe1, probe2, probe3} {
+		must(o.Register())
+	}
+	errs = append(errs, step("three", 1, 0, 1, 0, 0, 1, 1, 2, 0, 0))
+	must(global.Register())
+	must(global.SetNotrace("main.ops*", "main.expect")) // what this check itself calls
+	errs = append(errs, step("four", 1, 0, 1, 1, 0, 1, 1, 2, 2, 0))
+	must(dyn.Register())
+	errs = append(errs, step("five", 1, 0, 1, 1, 1, 1, 1, 2, 2, 2))
+	must(probe1.AddFilter("main.dynTestName2"))
+	must(probe3.AddFilter("!main.dynTestName"))
+	errs = append(errs, step("filters added to", 1, 0, 0, 1, 1, 2, 1, 1, 2, 2))
+	must(probe1.AddFilter("!main.dynTestName"))
+	must(dyn.SetNotrace("*2"))
+	errs = append(errs, step("filters taken from", 0, 0, 0, 1, 1, 1, 1, 1, 2, 1))
+	must(probe1.Unregister())
+	errs = append(errs, step("one gone", 0, 0, 0, 1, 1, 0, 1, 1, 2, 1))
+	must(probe2.Unregister())
+	must(probe3.Unregister())
+	errs = append(errs, step("three gone", 0, 0, 0, 1, 1, 0, 0, 0, 2, 1))
+	must(global.Unregister())
+	must(dyn.Unregister())
+	errs = append(errs, step("all gone", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+	must(probe1.Register()) // with the filter that it had
+	errs = append(errs, step("one back", 0, 0, 0, 0, 0, 1, 0, 0, 0, 0))
+	must(probe1.Unregister())
+	return errors.Join(errs...)
+}
+
+// recursion: a callback that calls what is traced is not called for that, unless it says that it minds itself (trace_selftest_function_recursion).
+func recursion() error {
+	for _, safe := range []bool{false, true} {
+		n := 0
+		o := &ftrace.Ops{Name: "recursion", RecursionSafe: safe}
+		o.Func = func(*ftrace.Func, uintptr, *ftrace.Ops) {
+			if n++; safe && n > 1 {
+				return
+			}
+			dynTestName()
+		}
+		must(o.SetFilter("main.dynTestName"))
+		must(o.Register())
+		dynTestName()
+		must(o.Unregister())
+		want := 1
+		if safe {
+			want = 2
+		}
+		if err := expect(fmt.Sprint("recursion safe ", safe), n, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// data: what a user stores on entry is what its return gets (test_graph_storage_single and _multi).
+func data() error {
+	type result struct{ entries, returns, wrong int }
+	user := func(i, size int) (*ftrace.GraphOps, *result) {
+		r := new(result)
+		next := uint64(i+1) << 40
+		var expected []uint64
+		mask := ^uint64(0)
+		if size < 8 {
+			mask = 1<<(8*size) - 1
+			next = uint64(i+1) * 17
+		}
+		o := &ftrace.GraphOps{Name: fmt.Sprint("storage", i), DataSize: size}
+		o.Entry = func(c ftrace.Call, _ *ftrace.GraphOps, data []byte) ftrace.Verdict {
+			r.entries++
+			for _, b := range data {
+				if b != 0 {
+					r.wrong++
+				}
+			}
+			if i == 2 && c.Func.Name() == "main.middle" { // some do not want all
+				return ftrace.Ignore
+			}
+			next++
+			expected = append(expected, next&mask)
+			var w [8]byte
+			binary.LittleEndian.PutUint64(w[:], next&mask)
+			copy(data, w[:])
+			if len(data) == ftrace.MaxDataSize {
+				data[63] = byte(next)
+			}
+			return ftrace.Want
+		}
+		o.Return = func(_ ftrace.Call, _ *ftrace.GraphOps, data []byte) {
+			r.returns++
+			var w [8]byte
+			copy(w[:], data)
+			want := expected[len(expected)-1]
+			expected = expected[:len(expected)-1]
+			if binary.LittleEndian.Uint64(w[:]) != want || len(data) != size || size == 64 && data[63] != byte(want) {
+				r.wrong++
+			}
+		}
+		must(o.SetFilter("main.outer", "main.middle", "main.inner"))
+		return o, r
+	}
+	for _, sizes := range [][]int{{1}, {2}, {4}, {8}, {64}, {1, 2, 4, 8}, {64, 8, 64, 1}} {
+		var list []*ftrace.GraphOps
+		var results []*result
+		for i, size := range sizes {
+			o, r := user(i, size)
+			must(o.Register())
+			list, results = append(list, o), append(results, r)
+		}
+		outer(3) // 4 outer, 3 middle, 3 inner
+		for i, o := range list {
+			must(o.Unregister())
+			want := result{10, 10, 0}
+			if i == 2 {
+				want.returns = 7
+			}
+			if err := expect(fmt.Sprintf("%v bytes, user %d", sizes, i), *results[i], want); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// names collects what a graph user sees.
+func names(o *ftrace.GraphOps) *[]string {
+	list := new([]string)
+	short := func(c ftrace.Call) string { return strings.TrimPrefix(c.Func.Name(), "main.") }
+	o.Entry = func(c ftrace.Call, _ *ftrace.GraphOps, _ []byte) ftrace.Verdict {
+		*list = append(*list, short(c))
+		if o.Name == "skips" && strings.HasSuffix(c.Func.Name(), "middle") {
+			return ftrace.Skip
+		}
+		return ftrace.Want
+	}
+	o.Return = func(c ftrace.Call, _ *ftrace.GraphOps, _ []byte) { *list = append(*list, "/"+short(c)) }
+	return list
+}
+
+// graphFilters: each user has its own filter, depth, set_graph_function and subtrees that it skips.
+func graphFilters() error {
+	all := []string{"main.outer", "main.middle", "main.inner"}
+	var list []*ftrace.GraphOps
+	var got []*[]string
+	add := func(name string, depth int, set func(*ftrace.GraphOps) error) {
+		o := &ftrace.GraphOps{Name: name, MaxDepth: depth}
+		got = append(got, names(o))
+		must(o.SetFilter(all...))
+		must(set(o))
+		must(o.Register())
+		list = append(list, o)
+	}
+	nothing := func(*ftrace.GraphOps) error { return nil }
+	add("all", 0, nothing)
+	add("one", 0, func(o *ftrace.GraphOps) error { return o.SetFilter("main.inner") })
+	add("not", 0, func(o *ftrace.GraphOps) error { return o.SetNotrace("main.middle") })
+	add("depth", 2, nothing)
+	add("function", 0, func(o *ftrace.GraphOps) error { return o.SetGraphFunction("main.middle") })
+	add("notrace", 0, func(o *ftrace.GraphOps) error { return o.SetGraphNotrace("main.middle") })
+	add("skips", 0, nothing)
+	want := []string{
+		"outer middle inner /inner outer /outer /middle /outer",
+		"inner /inner",
+		"outer inner /inner outer /outer /outer",
+		"outer middle /middle /outer",
+		"middle inner /inner outer /outer /middle",
+		"outer /outer",
+		"outer middle /outer",
+	}
+	for range 2 {
+		for i := range got {
+			*got[i] = nil
+		}
+		outer(1)
+		for i, o := range list {
+			if err := expect(o.Name, strings.Join(*got[i], " "), want[i]); err != nil {
+				return err
+			}
+		}
+	}
+	// Limits may be set while calls are seen.
+	must(list[0].SetGraphFunction("main.inner"))
+	must(list[4].SetGraphFunction())
+	for i := range got {
+		*got[i] = nil
+	}
+	outer(1)
+	want[0], want[4] = "inner /inner", want[0]
+	for i, o := range list {
+		must(o.Unregister())
+		if err := expect(o.Name, strings.Join(*got[i], " "), want[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beside: the graph tracer and the profile see all, whatever is on beside them.
+func beside() error {
+	must(ftrace.SetFilter("main.outer", "main.middle", "main.inner"))
+	defer ftrace.SetFilter()
+	for _, tracer := range []string{"function_graph", "function", "nop"} {
+		for _, profile := range []bool{false, true} {
+			must(ftrace.Reset())
+			must(ftrace.SetTracer(tracer))
+			must(ftrace.ResetProfile())
+			if profile {
+				must(ftrace.StartProfile())
+			}
+			o := &ftrace.GraphOps{Name: "names"}
+			list := names(o)
+			must(o.SetFilter("main.inner", "main.dynTestName"))
+			c, n := counter("counter", "main.middle")
+			outer(1) // alone
+			must(o.Register())
+			outer(1)
+			must(c.Register())
+			outer(1)
+			must(o.Unregister())
+			outer(1)
+			must(c.Unregister())
+			outer(1)
+			must(ftrace.SetTracer("nop"))
+			must(ftrace.StopProfile())
+			what := fmt.Sprint(tracer, " ", profile)
+			entries := map[string]uint64{"function_graph": 40, "function": 20}[tracer]
+			if err := errors.Join(
+				expect(what+": records", ftrace.ReadStats().Entries, entries),
+				expect(what+": seen", strings.Join(*list, " "), "inner /inner inner /inner"),
+				expect(what+": counted", n.Load(), int64(2))); err != nil {
+				return err
+			}
+			hits := map[string]uint64{}
+			for _, f := range ftrace.Profile() {
+				hits[f.Name] = f.Hits
+				if f.Self > f.Total {
+					return fmt.Errorf("%s: %+v", what, f)
+				}
+			}
+			want := map[string]uint64{}
+			if profile {
+				want = map[string]uint64{"main.outer": 10, "main.middle": 5, "main.inner": 5}
+			}
+			if err := expect(what+": profile", hits, want); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// openCalls: calls that began before a user came, or return after it went, are not its; those of users that stay are.
+func openCalls() error {
+	stays := &ftrace.GraphOps{Name: "stays"}
+	comes := &ftrace.GraphOps{Name: "comes"}
+	all, some := names(stays), names(comes)
+	must(stays.SetFilter("main.within", "main.inner"))
+	must(comes.SetFilter("main.within", "main.inner"))
+	must(stays.Register())
+	within(func() {
+		must(comes.Register())
+		inner()
+	})
+	within(func() {
+		must(comes.Unregister())
+		inner()
+	})
+	within(func() {
+		must(comes.Register())
+		inner()
+		must(comes.Unregister())
+		must(comes.Register())
+	})
+	must(comes.Unregister())
+	must(stays.Unregister())
+	return errors.Join(
+		expect("stays", strings.Join(*all, " "), "within inner /inner /within within inner /inner /within within inner /inner /within"),
+		expect("comes", strings.Join(*some, " "), "inner /inner within inner /inner"))
+}
+
+//go:noinline
+func within(f func()) { f() }
+
+// waits: Unregister returns when no callback is under way, and is refused from one.
+func waits() error {
+	started, release := make(chan bool), make(chan bool)
+	var in atomic.Int32
+	var refused error
+	o := &ftrace.Ops{Name: "slow"}
+	o.Func = func(*ftrace.Func, uintptr, *ftrace.Ops) {
+		in.Add(1)
+		refused = o.Unregister()
+		started <- true
+		<-release
+		time.Sleep(20 * time.Millisecond)
+		in.Add(-1)
+	}
+	must(o.SetFilter("main.dynTestName"))
+	must(o.Register())
+	if o.Register() == nil {
+		return errors.New("it can be registered twice")
+	}
+	go dynTestName()
+	<-started
+	done := make(chan bool)
+	go func() {
+		must(o.Unregister())
+		if in.Load() != 0 {
+			panic("a callback is under way")
+		}
+		close(done)
+	}()
+	select {
+	case <-done:
+		return errors.New("it has not waited")
+	case <-time.After(50 * time.Millisecond):
+	}
+	dynTestName() // which calls nobody any more
+	must(ftrace.SetTracer("function"))
+	must(ftrace.SetTracer("nop"))
+	close(release)
+	<-done
+	if refused == nil || !strings.Contains(refused.Error(), "from a callback") {
+		return fmt.Errorf("from the callback: %v", refused)
+	}
+	return expect("once more", o.Unregister() != nil, true)
+}
+
+// panics: the program goes on, the tracer that panicked is off, and the others are not.
+func panics() error {
+	ftrace.ClearErrorLog()
+	bad := &ftrace.Ops{Name: "bad", Func: func(*ftrace.Func, uintptr, *ftrace.Ops) { panic("oops") }}
+	worse := &ftrace.GraphOps{Name: "worse", Return: func(ftrace.Call, *ftrace.GraphOps, []byte) { panic("oh") }}
+	worst := &ftrace.GraphOps{Name: "worst", Entry: func(ftrace.Call, *ftrace.GraphOps, []byte) ftrace.Verdict { panic("ah") }}
+	good, n := counter("good", "main.inner")
+	best := &ftrace.GraphOps{Name: "best"}
+	list := names(best)
+	for _, set := range []func(...string) error{bad.SetFilter, worse.SetFilter, worst.SetFilter, best.SetFilter} {
+		must(set("main.inner"))
+	}
+	must(bad.Register())
+	must(good.Register())
+	must(worse.Register())
+	must(worst.Register())
+	must(best.Register())
+	inner()
+	inner()
+	var log []string
+	for _, e := range ftrace.ErrorLog() {
+		log = append(log, e.Where)
+	}
+	for _, u := range []interface{ Unregister() error }{bad, good, worse, worst, best} {
+		must(u.Unregister())
+	}
+	return errors.Join(
+		expect("good", n.Load(), int64(2)),
+		expect("best", strings.Join(*list, " "), "inner /inner inner /inner"),
+		expect("error_log", log, []string{"bad", "worst", "worse"}))
+}
+
+// goexit: a callback may end its goroutine.
+func goexit() error {
+	o := &ftrace.Ops{Name: "goexit", Func: func(*ftrace.Func, uintptr, *ftrace.Ops) { runtime.Goexit() }}
+	must(o.SetFilter("main.inner"))
+	must(o.Register())
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			defer dynTestName()
+			outer(1)
+			panic("it has not ended")
+		})
+	}
+	wg.Wait()
+	return o.Unregister()
+}
+
+// limits: 32 tracers, 16 of them with returns.
+func limits() error {
+	var all []interface{ Unregister() error }
+	var counts [32]*atomic.Int64
+	for i := range 33 {
+		var o *ftrace.Ops
+		var n *atomic.Int64
+		o, n = counter(fmt.Sprint("ops", i), "main.inner")
+		err := o.Register()
+		if (err != nil) != (i == 32) {
+			return fmt.Errorf("tracer %d: %v", i, err)
+		}
+		if err == nil {
+			counts[i] = n
+			all = append(all, o)
+		}
+	}
+	if ftrace.SetTracer("function") == nil || ftrace.StartProfile() == nil {
+		return errors.New("there is room for another one")
+	}
+	inner()
+	for i, n := range counts {
+		if n.Load() != 1 {
+			return fmt.Errorf("tracer %d: %d calls", i, n.Load())
+		}
+	}
+	for _, o := range all {
+		must(o.Unregister())
+	}
+	all = nil
+	for i := range 17 {
+		o := &ftrace.GraphOps{Name: fmt.Sprint("graph", i), Return: func(ftrace.Call, *ftrace.GraphOps, []byte) {}}
+		must(o.SetFilter("main.inner"))
+		err := o.Register()
+		if (err != nil) != (i == 16) {
+			return fmt.Errorf("graph tracer %d: %v", i, err)
+		}
+		if err == nil {
+			all = append(all, o)
+		}
+	}
+	if ftrace.SetTracer("function_graph") == nil {
+		return errors.New("there is room for the graph tracer")
+	}
+	must(ftrace.SetTracer("function"))
+	must(ftrace.SetTracer("nop"))
+	for _, o := range all {
+		must(o.Unregister())
+	}
+	bad := []interface{ Register() error }{&ftrace.Ops{Name: "nothing"}, &ftrace.Ops{Name: "a b", Func: func(*ftrace.Func, uintptr, *ftrace.Ops) {}},
+		&ftrace.Ops{Name: "trace", Func: func(*ftrace.Func, uintptr, *ftrace.Ops) {}}, &ftrace.GraphOps{Name: "nothing"},
+		&ftrace.GraphOps{Name: "large", Return: func(ftrace.Call, *ftrace.GraphOps, []byte) {}, DataSize: 65}}
+	for _, o := range bad {
+		if o.Register() == nil {
+			return fmt.Errorf("%+v was registered", o)
+		}
+	}
+	return nil
+}
+
+// functionTracers is the session of the multiplexing patches.
+func functionTracers() error {
+	list := func() string {
+		var b strings.Builder
+		for _, t := range ftrace.FunctionTracers() {
+			mark := " "
+			if t.Default {
+				mark = "*"
+			}
+			b.WriteString(mark + t.Name + "\n")
+		}
+		return b.String()
+	}
+	filters := func() string {
+		var b strings.Builder
+		must(ftrace.WriteFilters(&b))
+		return b.String()
+	}
+	must(ftrace.SetTracer("function"))
+	defer ftrace.SetTracer("nop")
+	errs := []error{expect("one", list(), "*trace\n")}
+	must(ftrace.StartProfile())
+	defer ftrace.StopProfile()
+	must(ftrace.SetDefaultTracer("trace_profile"))
+	errs = append(errs, expect("two", list(), " trace\n*trace_profile\n"),
+		expect("filters", filters(), "[               trace] #### all functions enabled ####\n[       trace_profile] #### all functions enabled ####\n"))
+	must(ftrace.SetFilter("main.inner"))
+	errs = append(errs, expect("filters", filters(), "[               trace] #### all functions enabled ####\n[       trace_profile] main.inner\n"))
+	must(ftrace.SetDefaultTracer("trace"))
+	must(ftrace.SetFilter("main.middle"))
+	errs = append(errs, expect("filters", filters(), "[               trace] main.middle\n[       trace_profile] main.inner\n"), expect("two", list(), "*trace\n trace_profile\n"))
+	must(ftrace.Reset())
+	must(ftrace.ResetProfile())
+	outer(2)
+	p := ftrace.Profile()
+	if len(p) != 1 || p[0].Name != "main.inner" || p[0].Hits != 2 {
+		errs = append(errs, fmt.Errorf("profile: %+v", p))
+	}
+	errs = append(errs, expect("records", ftrace.ReadStats().Entries, uint64(2)))
+	if err := ftrace.SetDefaultTracer("other"); err == nil || !strings.Contains(err.Error(), "trace_profile") {
+		errs = append(errs, fmt.Errorf("another default: %v", err))
+	}
+	must(ftrace.SetDefaultTracer("trace_profile"))
+	must(ftrace.SetFilter())
+	must(ftrace.SetDefaultTracer("trace"))
+	must(ftrace.SetFilter())
+	for _, t := range ftrace.AvailableTracers() { // every one from every other
+		for _, u := range ftrace.AvailableTracers() {
+			must(ftrace.SetTracer(t))
+			must(ftrace.SetTracer(u))
+			errs = append(errs, expect("current", ftrace.CurrentTracer(), u))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// enabledFunctions: the union of all filters.
+func enabledFunctions() error {
+	enabled := func() string {
+		var list []string
+		for _, f := range ftrace.EnabledFunctions() {
+			list = append(list, strings.TrimPrefix(f.Name, "main.")+"("+strings.Join(f.Tracers, " ")+")")
+		}
+		return strings.Join(list, " ")
+	}
+	a, _ := counter("a", "main.inner", "main.outer")
+	b, _ := counter("b", "main.inner")
+	must(a.Register())
+	must(b.Register())
+	must(ftrace.SetFilter("main.middle", "main.inner"))
+	must(ftrace.SetTracer("function"))
+	errs := []error{expect("three", enabled(), "inner(a b trace) middle(trace) outer(a)")}
+	must(a.Unregister())
+	errs = append(errs, expect("two", enabled(), "inner(b trace) middle(trace)"))
+	must(ftrace.SetTracer("nop"))
+	errs = append(errs, expect("one", enabled(), "inner(b)"))
+	must(a.Register())
+	must(b.Unregister())
+	errs = append(errs, expect("the other", enabled(), "inner(a) outer(a)"))
+	must(a.Unregister())
+	must(ftrace.SetFilter())
+	for _, glob := range []string{"main.dyn*", "*Test*", "*2", "main.*n*e*e2", "main.inn?r", "main.[io]*r"} { // func-filter-glob
+		must(a.SetFilter(glob))
+		must(a.Register())
+		var want, got []string
+		for _, name := range ftrace.AvailableFunctions() {
+			if glob == "main.dyn*" && strings.HasPrefix(name, "main.dyn") || glob == "*Test*" && strings.Contains(name, "Test") || glob == "*2" && strings.HasSuffix(name, "2") ||
+				glob == "main.*n*e*e2" && name == "main.dynTestName2" || glob == "main.inn?r" && name == "main.inner" || glob == "main.[io]*r" && (name == "main.inner" || name == "main.outer") {
+				want = append(want, name)
+			}
+		}
+		for _, f := range ftrace.EnabledFunctions() {
+			got = append(got, f.Name)
+		}
+		slices.Sort(want)
+		if errs = append(errs, expect(glob, got, want)); len(got) == 0 {
+			errs = append(errs, fmt.Errorf("%s matches nothing", glob))
+		}
+		must(a.Unregister())
+	}
+	return errors.Join(errs...)
+}
+
+// errorLog: what is refused changes nothing, and is logged with the fault under a caret.
+func errorLog() error {
+	ftrace.ClearErrorLog()
+	must(ftrace.SetFilter("main.inner"))
+	defer ftrace.SetFilter()
+	if ftrace.SetFilter("main.outer", "main.wrok") == nil || ftrace.SetFilter("!main.inner") == nil {
+		return errors.New("it was not refused")
+	}
+	var filters, log bytes.Buffer
+	must(ftrace.WriteFilters(&filters))
+	must(ftrace.WriteErrorLog(&log))
+	lines := strings.Split(log.String(), "\n")
+	if len(lines) < 3 || !strings.HasSuffix(lines[2], "^") || lines[1][len(lines[2])-1:] != "main.wrok" {
+		return fmt.Errorf("%s", &log)
+	}
+	for range 20 {
+		ftrace.SetFilter("main.wrok")
+	}
+	return errors.Join(
+		expect("filter", filters.String(), "[               trace] main.inner\n"),
+		expect("errors", len(ftrace.ErrorLog()), 8))
+}
+
+// churn: while 16 goroutines call, nothing is called after Unregister returned.
+func churn() error {
+	return errors.Join(registerOften(*times, runtime.Gosched), registerOften(max(5, *times/500), func() {}))
+}
+
+// registerOften registers and unregisters two tracers so many times, while 16 goroutines call and do something between calls. Where that is nothing each keeps its P
+// as long as it may, 10 ms, and Unregister waits for those that lost it in a callback.
+func registerOften(times int, between func()) error {
+	stop := make(chan bool)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					outer(2)
+					between()
+				}
+			}
+		})
+	}
+	var late, calls atomic.Int64
+	var on, graphOn atomic.Bool
+	o := &ftrace.Ops{Name: "ops", Func: func(*ftrace.Func, uintptr, *ftrace.Ops) {
+		calls.Add(1)
+		if !on.Load() {
+			late.Add(1)
+		}
+	}}
+	g := &ftrace.GraphOps{Name: "graph", DataSize: 8,
+		Entry: func(_ ftrace.Call, _ *ftrace.GraphOps, data []byte) ftrace.Verdict {
+			if !graphOn.Load() {
+				late.Add(1)
+			}
+			data[0] = 42
+			return ftrace.Want
+		},
+		Return: func(_ ftrace.Call, _ *ftrace.GraphOps, data []byte) {
+			if !graphOn.Load() || data[0] != 42 {
+				late.Add(1)
+			}
+		}}
+	must(o.SetFilter("main.inner"))
+	must(g.SetFilter("main.middle", "main.inner"))
+	var before runtime.MemStats
+	start := time.Now()
+	for i := range times {
+		if i == times/10 {
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+		}
+		on.Store(true)
+		must(o.Register())
+		graphOn.Store(true)
+		must(g.Register())
+		must(o.Unregister())
+		on.Store(false)
+		must(g.Unregister())
+		graphOn.Store(false)
+	}
+	took := time.Since(start)
+	close(stop)
+	wg.Wait()
+	var after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	grown := int64(after.HeapAlloc+after.OtherSys) - int64(before.HeapAlloc+before.OtherSys)
+	if late.Load() > 0 || grown > 1<<20 {
+		return fmt.Errorf("%d calls came late of %d, %d bytes were left", late.Load(), calls.Load(), grown)
+	}
+	fmt.Printf("%d times: %v each\n", 2*times, took/time.Duration(2*times))
+	return nil
+}

@@ -1,0 +1,379 @@
+package ftrace
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ftgo/ftgo/internal/hook"
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+// This file is what the hooks call when several tracers are on, or one that is limited: a function calls those that want it, and its return those
+// that want that (ftrace_ops_list_func in the kernel's kernel/trace/ftrace.c; function_graph_enter and ftrace_return_to_handler in fgraph.c). What
+// records comes first, and stays on its P; then callbacks, which may be preempted and block, in the order of their bits.
+
+// dispatch is a call on its way to those that want it.
+type dispatch struct {
+	g      *goroutine
+	site   *hook.Site
+	parent uintptr
+	now    uint64
+	frame  hook.Frame // on return: what was on the return stack
+	depth  int32      // of it there; -1 if there is no room
+	mode   uint32     // when it began
+	want   uint16     // see hook.Frame
+	skip   uint16
+	inside uint16
+	data   uint16 // where the first block of data lies, plus one; 0 if nobody has data
+	before uint32 // whom the goroutine was in when it began
+}
+
+// listEnter is the entry.
+func listEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
+	mode := atomic.LoadUint32(&rt.Mode)
+	set := atomic.LoadUint32(&site.Tracers) & users.on.Load()
+	if set == 0 || mode&modeStopped != 0 {
+		return 0
+	}
+	g, p := newStates(slot, proc)
+	if g.seen != generation(mode) {
+		g.look((*hook.Slot)(unsafe.Pointer(slot)), mode)
+	}
+	if set &^= g.ignored; set == 0 {
+		return 0
+	}
+	d := dispatch{g: g, site: site, parent: parent, now: now, depth: -1, mode: mode}
+	graph, calls := set&users.returns.Load(), set&users.calls.Load()
+	if graph != 0 && g.roomFor(g.Depth) {
+		d.depth = g.Depth
+	}
+	for s := set &^ calls; s != 0; s &= s - 1 {
+		d.record(users.slot[bits.TrailingZeros32(s)], p)
+	}
+	if calls != 0 {
+		if graph &= calls; graph != 0 && d.depth >= 0 && users.data.Load() > 0 {
+			g.reserve(&d, uint16(bits.OnesCount16(d.want)+bits.OnesCount32(graph)))
+		}
+		d.call(calls)
+		if d.data != 0 {
+			g.used = d.data - 1 + uint16(bits.OnesCount16(d.want))
+		}
+	}
+	if d.want|d.skip|d.inside == 0 {
+		return 0
+	}
+	token := g.push(site, now, mode&^modeDirect, d.want)
+	f := g.top()
+	f.Skip, f.Inside, f.Data = d.skip, d.inside, d.data
+	f.Child, f.Slept = 0, g.Slept
+	return token
+}
+
+// listEntry is the entry while nobody wants returns: those who do, and have just come, do not see this call.
+func listEntry(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr) {
+	mode := atomic.LoadUint32(&rt.Mode)
+	set := atomic.LoadUint32(&site.Tracers) & users.on.Load() &^ users.returns.Load()
+	if set == 0 || mode&modeStopped != 0 {
+		return
+	}
+	g, p := newStates(slot, proc)
+	if g.seen != generation(mode) {
+		g.look((*hook.Slot)(unsafe.Pointer(slot)), mode)
+	}
+	set &^= g.ignored
+	d := dispatch{g: g, site: site, parent: parent, depth: -1, mode: mode}
+	calls := set & users.calls.Load()
+	for s := set &^ calls; s != 0; s &= s - 1 {
+		d.now = rt.Clock()
+		d.record(users.slot[bits.TrailingZeros32(s)], p)
+	}
+	if calls != 0 {
+		d.call(calls)
+	}
+}
+
+// record is the entry for a tracer that records, or counts.
+func (d *dispatch) record(u *user, p *processor) {
+	g := d.g
+	switch u.kind {
+	case recordsCalls:
+		if p.ready(g, d.now) {
+			p.put(g, d.now<<8|tracefile.KindFunction, uint64(d.site.ID)|uint64(textOffset(d.parent))<<32)
+		}
+	case recordsReturns:
+		if !d.follows(u) {
+			return
+		}
+		if u.threshold == 0 && p.ready(g, d.now) {
+			p.put(g, d.now<<8|tracefile.KindEntry, uint64(d.site.ID)|uint64(d.depth)<<32)
+		}
+		d.want |= u.graph
+	case counting:
+		if d.depth >= 0 {
+			d.want |= u.graph
+		}
+	}
+}
+
+// follows reports whether a graph tracer's limits let it see the call, and notes where what is called from here is another matter.
+func (d *dispatch) follows(u *user) bool {
+	g, bit := d.g, u.graph
+	if d.depth < 0 || u.maxDepth > 0 && d.depth >= u.maxDepth || g.skip&bit != 0 {
+		return false
+	}
+	if u.notrace.has(d.site.ID) {
+		d.skip |= bit
+		g.skip |= bit
+		return false
+	}
+	if u.function != nil && g.inside&bit == 0 {
+		if !u.function.has(d.site.ID) {
+			return false
+		}
+		d.inside |= bit
+		g.inside |= bit
+	}
+	return true
+}
+
+// call calls callbacks. The goroutine may have another P when it is back. Before it leaves this one it says whom it calls, so that whoever
+// unregisters them waits for it.
+func (d *dispatch) call(set uint32) {
+	d.before = d.g.calling
+	atomic.StoreUint32(&d.g.calling, d.before|set)
+	rt.Unpin()
+	for set != 0 {
+		set = d.callSome(set)
+	}
+	rt.Pin()
+	atomic.StoreUint32(&d.g.calling, d.before)
+	if d.want != 0 && d.mode != atomic.LoadUint32(&rt.Mode) {
+		for w := d.want; w != 0; w &= w - 1 {
+			if u := users.graph[bits.TrailingZeros16(w)]; u == nil || !since(d.mode, u.since) {
+				d.want &^= w & -w
+			}
+		}
+	}
+}
+
+// callSome calls callbacks until one of them panics, and returns those behind it.
+func (d *dispatch) callSome(set uint32) (rest uint32) {
+	var u *user
+	defer func() {
+		if r := recover(); r != nil {
+			u.fail(r)
+			rest = set &^ u.bit
+		} else if set != 0 { // it ended the goroutine
+			atomic.StoreUint32(&d.g.calling, d.before)
+		}
+	}()
+	raceAcquire()
+	for ; set != 0; set &= set - 1 {
+		u = users.slot[bits.TrailingZeros32(set)%maxUsers]
+		if o := u.ops; o != nil {
+			if o.RecursionSafe {
+				d.callUnguarded(o)
+			} else {
+				o.Func((*Func)(d.site), d.parent, o)
+			}
+		}
+		if o := u.graphOps; o != nil && d.follows(u) {
+			c := Call{Func: (*Func)(d.site), Depth: int(d.depth)}
+			switch {
+			case o.Entry == nil:
+				d.want |= u.graph
+			default:
+				switch o.Entry(c, o, d.dataOf(u, true)) {
+				case Want:
+					d.want |= u.graph
+				case Skip:
+					d.skip |= u.graph
+					d.g.skip |= u.graph
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// callUnguarded calls an Ops that minds itself what happens when it calls traced functions.
+func (d *dispatch) callUnguarded(o *Ops) {
+	rt.Pin()
+	rt.Done()
+	defer func() {
+		rt.Begin()
+		rt.Unpin()
+	}()
+	o.Func((*Func)(d.site), d.parent, o)
+}
+
+// usersOf returns who wants a call's return. What the hooks have pushed by themselves says so with its mode.
+func usersOf(f *hook.Frame) uint16 {
+	switch {
+	case f.Mode&hook.ModeGraph != 0:
+		return trace.graph
+	case f.Mode&hook.ModeProfile != 0:
+		return profile.graph
+	}
+	return f.Users
+}
+
+// listExit is the return. It always pops, and records nothing while stopped.
+func listExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
+	g := onTop(token, slot)
+	if g == nil {
+		exitBelow(token, slot, proc, now)
+		return
+	}
+	f := g.pop()
+	want := usersOf(f)
+	if f.Mode&modeDirect != 0 {
+		f.Skip, f.Inside, f.Data = 0, 0, 0
+	}
+	g.skip &^= f.Skip
+	g.inside &^= f.Inside
+	data := f.Data
+	if data != 0 {
+		g.used = data - 1 // what callbacks push is not pushed yet
+	}
+	if stopped() {
+		return
+	}
+	on := users.on.Load()
+	var calls uint16
+	var set uint32
+	_, p := newStates(slot, proc)
+	for w := want; w != 0; w &= w - 1 {
+		u := users.graph[bits.TrailingZeros16(w)]
+		if u == nil || on&u.bit == 0 || !since(f.Mode, u.since) {
+			continue
+		}
+		switch u.kind {
+		case recordsReturns:
+			p.putReturn(g, f, now, u.threshold)
+		case counting:
+			p.countCall(g, f, now)
+		case calling:
+			calls |= u.graph
+			set |= u.bit
+		}
+	}
+	if calls == 0 {
+		return
+	}
+	d := dispatch{g: g, now: now, frame: *f, depth: g.Depth, data: data, want: want, before: g.calling}
+	atomic.StoreUint32(&g.calling, d.before|set)
+	rt.Unpin()
+	for calls != 0 {
+		calls = d.returnSome(calls)
+	}
+	rt.Pin()
+	atomic.StoreUint32(&g.calling, d.before)
+}
+
+// returnSome is callSome for returns.
+func (d *dispatch) returnSome(set uint16) (rest uint16) {
+	var u *user
+	defer func() {
+		if r := recover(); r != nil {
+			u.fail(r)
+			rest = set &^ u.graph
+		} else if set != 0 {
+			atomic.StoreUint32(&d.g.calling, d.before)
+		}
+	}()
+	raceAcquire()
+	f := &d.frame
+	for ; set != 0; set &= set - 1 {
+		u = users.graph[bits.TrailingZeros16(set)]
+		if o := u.graphOps; o != nil && o.Return != nil {
+			c := Call{Func: (*Func)(function(f)), Depth: int(d.depth), Overrun: f.Over, start: f.Start, end: d.now}
+			o.Return(c, o, d.dataOf(u, false))
+		}
+	}
+	return 0
+}
+
+// putReturn records a return, or, with a threshold, the call if it took that long.
+func (p *processor) putReturn(g *goroutine, f *hook.Frame, now, threshold uint64) {
+	switch {
+	case threshold == 0:
+		if p.ready(g, now) {
+			p.put(g, now<<8|tracefile.KindReturn, returned(g, f))
+		}
+	case now-f.Start < threshold:
+	case p.reserve(g, now, 2):
+		*(*[4]uint64)(p.At) = [4]uint64{now<<8 | tracefile.KindSpan, returned(g, f), f.Start}
+		g.Seq++
+		p.commit(2, 1)
+	}
+}
+
+// Data of calls lies in blocks of 64 bytes beside the return stack: a call's first block belongs to the first tracer that wants its return, and
+// so on.
+
+// reserve makes room for blocks of data.
+func (g *goroutine) reserve(d *dispatch, blocks uint16) {
+	if g.Depth == 0 {
+		g.used = 0
+	}
+	if int(g.used)+int(blocks) > int(g.room) && !g.growData(blocks) {
+		return
+	}
+	d.data = g.used + 1
+	g.used += blocks
+}
+
+func (g *goroutine) growData(blocks uint16) bool {
+	n := max(16, 2*int(g.room))
+	for n < int(g.used)+int(blocks) {
+		n *= 2
+	}
+	if n > 1<<15 {
+		return false
+	}
+	p := rt.Alloc(uintptr(n) * MaxDataSize)
+	copy(unsafe.Slice((*byte)(p), n*MaxDataSize), unsafe.Slice((*byte)(g.data), int(g.used)*MaxDataSize))
+	g.data, g.room = p, uint16(n)
+	return true
+}
+
+// dataOf returns a tracer's data of the call.
+func (d *dispatch) dataOf(u *user, zero bool) []byte {
+	if u.dataSize == 0 || d.data == 0 {
+		return nil
+	}
+	block := int(d.data-1) + bits.OnesCount16(d.want&(u.graph-1))
+	data := unsafe.Slice((*byte)(unsafe.Add(d.g.data, block*MaxDataSize)), u.dataSize)
+	if zero {
+		clear(data)
+	}
+	return data
+}
+
+// look finds out what the tracers that are on are to a goroutine.
+func (g *goroutine) look(slot *hook.Slot, mode uint32) {
+	g.ignored = 0
+	for _, u := range users.slot {
+		if u == nil {
+			continue
+		}
+		if !since(g.seen, u.since) { // it was another's bit
+			g.skip &^= u.graph
+			g.inside &^= u.graph
+		}
+		if u.ofSome() && !u.chosen(g, slot) {
+			g.ignored |= u.bit
+		}
+	}
+	g.seen = generation(mode)
+}
+
+// textOffset is an address in the text, as records have it.
+func textOffset(pc uintptr) uint32 {
+	if off := pc - rt.Text; pc != 0 && off <= 1<<32-1 {
+		return uint32(off)
+	}
+	return 0
+}

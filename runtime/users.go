@@ -1,0 +1,246 @@
+package ftrace
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// A user is one of the tracers that can be on at once: each has a bit in the set that every function carries (Site.Tracers), and a filter of its
+// own. Those that want returns have another one, in the set that every frame carries. Bits are lent: to the current tracer and to the profile while
+// they are on, to an Ops or a GraphOps while it is registered.
+type user struct {
+	name    string
+	kind    userKind
+	bit     uint32 // in Site.Tracers; 0 while it has none
+	graph   uint16 // in Frame.Users; 0 if it wants no returns
+	since   uint32 // the generation that it takes returns from
+	failed  atomic.Bool
+	leaving bool // it is being unregistered
+	called  bool // its kind has been calling since it was seen that no callback is under way
+	filterList
+	limits
+
+	ops      *Ops // of one whose kind is calling: either or both
+	graphOps *GraphOps
+	dataSize int // of the latter
+}
+
+type userKind uint8
+
+const (
+	recordsCalls   userKind = iota // the function tracer
+	recordsReturns                 // the graph tracer
+	counting                       // the profile
+	calling                        // callbacks of the program's own
+)
+
+const (
+	maxUsers      = 32 // tracers at once (FGRAPH and ftrace_ops in the kernel know no such limit for the latter)
+	maxGraphUsers = 16 // of them, how many with returns (FGRAPH_ARRAY_SIZE in kernel/trace/fgraph.c)
+)
+
+// users is who has which bit. Written with ctl held. A hook reads on first, then what the bits belong to: that stays until no hook that may have
+// seen the bit is under way.
+var users struct {
+	on      atomic.Uint32 // who is called
+	returns atomic.Uint32 // who has a bit for returns, too
+	calls   atomic.Uint32 // whose kind is calling
+	data    atomic.Uint32 // how many want data
+	slot    [maxUsers]*user
+	graph   [maxGraphUsers]*user
+}
+
+// The two that are always there.
+var (
+	trace   = user{name: "trace"}
+	profile = profiler{user: user{name: "trace_profile", kind: counting}}
+)
+
+// lend gives a user its bits: one, and one for returns if it wants them.
+func (u *user) lend(returns bool) error {
+	i := slices.Index(users.slot[:], u)
+	if i < 0 {
+		if i = slices.Index(users.slot[:], nil); i < 0 {
+			return fmt.Errorf("%d tracers are on already, and there is no room for %s: one must be unregistered first", maxUsers, u.name)
+		}
+	}
+	k := slices.Index(users.graph[:], u)
+	switch {
+	case returns && k < 0:
+		if k = slices.Index(users.graph[:], nil); k < 0 {
+			return fmt.Errorf("%d tracers with returns are on already, and there is no room for %s: one must be unregistered first", maxGraphUsers, u.name)
+		}
+		users.graph[k], u.graph = u, 1<<k
+	case !returns && k >= 0 && !u.lingers():
+		users.graph[k], u.graph = nil, 0
+	}
+	users.slot[i], u.bit = u, 1<<i
+	return nil
+}
+
+// lingers reports whether callbacks of the current tracer may be under way. SetTracer does not wait for them: it may be called from one.
+func (u *user) lingers() bool {
+	if u.called {
+		rt.Barrier()
+		u.called = u.busy()
+	}
+	return u.called
+}
+
+// giveBack takes them back. No hook may be under way that has seen them.
+func (u *user) giveBack() {
+	if u.bit != 0 {
+		users.slot[bits.TrailingZeros32(u.bit)] = nil
+	}
+	if u.graph != 0 {
+		users.graph[bits.TrailingZeros16(u.graph)] = nil
+	}
+	u.bit, u.graph = 0, 0
+}
+
+// on reports whether the user is called.
+func (u *user) on() bool { return u.bit != 0 && users.on.Load()&u.bit != 0 }
+
+// setOn says whether it is.
+func (u *user) setOn(on bool) {
+	if u.bit == 0 || on == u.on() {
+		return
+	}
+	if on {
+		users.on.Or(u.bit)
+	} else {
+		users.on.And(^u.bit)
+	}
+}
+
+// each calls do with every user that has a bit.
+func eachUser(do func(*user)) {
+	for _, u := range users.slot {
+		if u != nil {
+			do(u)
+		}
+	}
+}
+
+// sortUsers notes of what kind the users are, before they are on.
+func sortUsers() {
+	var returns, calls uint32
+	eachUser(func(u *user) {
+		if u.graph != 0 {
+			returns |= u.bit
+		}
+		if u.kind == calling {
+			calls |= u.bit
+		}
+	})
+	users.returns.Store(returns)
+	users.calls.Store(calls)
+}
+
+// usePointers makes the hooks call who is on. They keep being called meanwhile: a call sees what was before or what is now.
+func usePointers() {
+	sortUsers()
+	trace.setOn(current != &nop && !trace.failed.Load())
+	profile.setOn(profile.wanted)
+	on := users.on.Load()
+	parents := uint32(0)
+	eachUser(func(u *user) {
+		if on&u.bit == 0 {
+			return
+		}
+		if u.ops != nil || u.kind == recordsCalls {
+			parents = 1
+		}
+	})
+	enter, exit, direct := enterFn(listEnter), exitFn(listExit), uint32(0)
+	switch {
+	case on == 0:
+		enter, exit = enterStub, exitStub
+	case on&(on-1) != 0:
+	case on == trace.bit && trace.kind == recordsCalls && !trace.ofSome(): // one alone, without limits
+		enter, exit, direct = functionEnter, exitStub, hook.ModeFunction
+	case on == trace.bit && trace.kind == recordsReturns && !trace.limited():
+		enter, exit, direct = graphEnter, graphExit, hook.ModeGraph
+	case on == profile.bit:
+		enter, exit = profileEnter, profileExit
+		if !profile.awake {
+			direct = hook.ModeProfile
+		}
+	}
+	if on != 0 && direct == 0 && on&users.returns.Load() == 0 {
+		direct = hook.ModeEntries
+	}
+	if rt.Mono != 0 {
+		direct &= hook.ModeEntries
+	}
+	rt.Parents = parents
+	setPointers(enter, exit)
+	nextGeneration()
+	setDirect(direct & rt.Direct)
+	eachUser(func(u *user) { u.applyAll() })
+	if tracing.Swap(trace.on() || profile.on()) && !tracing.Load() {
+		rt.Barrier() // for markers, which look at tracing
+	}
+	quiet.Store(false)
+}
+
+// quiesce switches the current tracer and the profile off, and returns when nothing is under way in their functions: these are pinned to their
+// P, so when every P has passed a safe point they have ended (the kernel's synchronize_rcu). Other tracers stay on. A callback of the program's own may
+// still run. usePointers undoes it.
+func quiesce() {
+	quiet.Store(true)
+	if !tracing.Load() {
+		return
+	}
+	setDirect(0)
+	trace.setOn(false)
+	profile.setOn(false)
+	if users.on.Load() == 0 {
+		setPointers(enterStub, exitStub)
+	} else {
+		setPointers(listEnter, listExit)
+	}
+	rt.Barrier()
+	gen := nextGeneration()
+	trace.since, profile.since = gen, gen
+}
+
+// await returns when no callback of a user that has been switched off is under way. Hooks say which users they call before they leave their P.
+func (u *user) await() {
+	rt.Barrier()
+	for i := 0; u.busy(); i++ {
+		pause(i)
+	}
+}
+
+// busy reports whether a callback of the user is under way, or may still come.
+func (u *user) busy() (busy bool) {
+	rt.Lock()
+	eachGoroutine(func(g *goroutine) { busy = busy || atomic.LoadUint32(&g.calling)&u.bit != 0 })
+	rt.Unlock()
+	return busy
+}
+
+// fail switches off a user whose callback panicked, and says so. It is called from the hook, so nothing may be waited for.
+func (u *user) fail(r any) {
+	u.failed.Store(true)
+	users.on.And(^u.bit)
+	msg := "tracer " + u.name + " panicked and was switched off: " + fmt.Sprint(r)
+	logError(u.name, msg, "", 0)
+	rt.Fatal(msg)
+}
+
+// validName reports why a tracer cannot have a name.
+func validName(name string) error {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
+	}) {
+		return fmt.Errorf("a tracer's name consists of letters, digits, - and _, and %q does not", name)
+	}
+	return nil
+}
