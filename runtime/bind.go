@@ -71,6 +71,9 @@ func register(t *hook.Table) {
 	if t.Path == "main" {
 		checkEnvironment()
 	}
+	if len(triggers.rules) > 0 {
+		addTriggers(t)
+	}
 	eachUser(func(u *user) {
 		if len(u.graphFunction)+len(u.graphNotrace) > 0 {
 			u.findFunctions()

@@ -16,6 +16,7 @@ import (
 // dispatch is a call on its way to those that want it.
 type dispatch struct {
 	g      *goroutine
+	slot   *unsafe.Pointer
 	site   *hook.Site
 	parent uintptr
 	now    uint64
@@ -43,7 +44,12 @@ func listEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now 
 	if set &^= g.ignored; set == 0 {
 		return 0
 	}
-	d := dispatch{g: g, site: site, parent: parent, now: now, depth: -1, mode: mode}
+	d := dispatch{g: g, slot: slot, site: site, parent: parent, now: now, depth: -1, mode: mode}
+	if early := set & users.early.Load(); early != 0 {
+		set &^= early
+		d.call(early)
+		p = d.processor()
+	}
 	graph, calls := set&users.returns.Load(), set&users.calls.Load()
 	if graph != 0 && g.roomFor(g.Depth) {
 		d.depth = g.Depth
@@ -82,7 +88,12 @@ func listEntry(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr) {
 		g.look((*hook.Slot)(unsafe.Pointer(slot)), mode)
 	}
 	set &^= g.ignored
-	d := dispatch{g: g, site: site, parent: parent, depth: -1, mode: mode}
+	d := dispatch{g: g, slot: slot, site: site, parent: parent, depth: -1, mode: mode}
+	if early := set & users.early.Load(); early != 0 {
+		set &^= early
+		d.call(early)
+		p = d.processor()
+	}
 	calls := set & users.calls.Load()
 	for s := set &^ calls; s != 0; s &= s - 1 {
 		d.now = rt.Clock()
@@ -93,19 +104,26 @@ func listEntry(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr) {
 	}
 }
 
+// processor returns the P that the goroutine is pinned to after a callback.
+func (d *dispatch) processor() *processor {
+	_, p := newStates(d.slot, rt.Pin())
+	rt.Unpin() // once too many
+	return p
+}
+
 // record is the entry for a tracer that records, or counts.
 func (d *dispatch) record(u *user, p *processor) {
 	g := d.g
 	switch u.kind {
 	case recordsCalls:
-		if p.ready(g, d.now) {
+		if !u.paused.Load() && p.ready(g, d.now) {
 			p.put(g, d.now<<8|tracefile.KindFunction, uint64(d.site.ID)|uint64(textOffset(d.parent))<<32)
 		}
 	case recordsReturns:
 		if !d.follows(u) {
 			return
 		}
-		if u.threshold == 0 && p.ready(g, d.now) {
+		if u.threshold == 0 && !u.paused.Load() && p.ready(g, d.now) {
 			p.put(g, d.now<<8|tracefile.KindEntry, uint64(d.site.ID)|uint64(d.depth)<<32)
 		}
 		d.want |= u.graph
@@ -171,6 +189,10 @@ func (d *dispatch) callSome(set uint32) (rest uint32) {
 	raceAcquire()
 	for ; set != 0; set &= set - 1 {
 		u = users.slot[bits.TrailingZeros32(set)%maxUsers]
+		if u == &triggers.user {
+			d.fire()
+			continue
+		}
 		if o := u.ops; o != nil {
 			if o.RecursionSafe {
 				d.callUnguarded(o)
@@ -251,7 +273,9 @@ func listExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 		}
 		switch u.kind {
 		case recordsReturns:
-			p.putReturn(g, f, now, u.threshold)
+			if !u.paused.Load() {
+				p.putReturn(g, f, now, u.threshold)
+			}
 		case counting:
 			p.countCall(g, f, now)
 		case calling:

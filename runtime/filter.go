@@ -13,12 +13,19 @@ import (
 // filterList is set_ftrace_filter and set_ftrace_notrace: what is traced, everything if there are no patterns, and what is not, which wins.
 type filterList struct {
 	filter, except patterns
-	applied        bool // to all functions, with the bit that the tracer has
+	only           *funcSet // instead of the patterns, if it is not nil
+	applied        bool     // to all functions, with the bit that the tracer has
 }
 
 // apply puts a tracer's bit into those of a package's functions that it wants, and takes it out of the others.
 func (u *user) apply(t *hook.Table) {
 	l := u.filters()
+	if l.only != nil {
+		for i := range t.N {
+			setMask(t, i, u.bit, l.only.has(t.Base+i))
+		}
+		return
+	}
 	in, some := l.filter.of(t)
 	in = in || len(l.filter) == 0
 	out, except := l.except.of(t)

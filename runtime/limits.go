@@ -52,14 +52,18 @@ func (s *funcSet) add(t *hook.Table, l patterns) {
 	if !in && len(rest) == 0 {
 		return
 	}
-	for n := (t.Base+t.N)/32 + 1; uint32(len(s.bits)) < n; {
-		s.bits = append(s.bits, 0)
-	}
 	eachNameOf(t, func(n *funcName) {
-		if id := t.Base + n.i; rest.match(in, n) {
-			s.bits[id/32] |= 1 << (id % 32)
+		if rest.match(in, n) {
+			s.insert(t.Base + n.i)
 		}
 	})
+}
+
+func (s *funcSet) insert(id uint32) {
+	for uint32(len(s.bits)) <= id/32 {
+		s.bits = append(s.bits, 0)
+	}
+	s.bits[id/32] |= 1 << (id % 32)
 }
 
 // setOf returns the functions that patterns match; nil if there are no patterns.

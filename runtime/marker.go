@@ -13,7 +13,7 @@ import (
 // It may be called from anywhere, also while no tracer is on, when it does nothing and formats nothing, and nothing while tracers
 // are being switched. It allocates as fmt does.
 func Marker(format string, args ...any) {
-	if rt == nil || !tracing.Load() || header == nil || stopped() {
+	if rt == nil || !tracing.Load() || header == nil || stopped() || trace.paused.Load() {
 		return
 	}
 	text := fmt.Sprintf(format, args...)
@@ -26,6 +26,12 @@ func Marker(format string, args ...any) {
 		return
 	}
 	g, p := newStates(slot, proc)
+	p.markText(g, text)
+	rt.Done()
+}
+
+// markText writes a marker, or as many as it takes.
+func (p *processor) markText(g *goroutine, text string) {
 	for {
 		part := text[:min(len(text), tracefile.MaxMarker)]
 		p.mark(g, part)
@@ -33,7 +39,6 @@ func Marker(format string, args ...any) {
 			break
 		}
 	}
-	rt.Done()
 }
 
 // mark writes a marker.

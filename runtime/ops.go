@@ -175,7 +175,7 @@ func (u *user) register(name, what string, set func(*user), returns bool) error 
 	if u.bit != 0 {
 		return fail(errRegistered)
 	}
-	if name == trace.name || name == profile.name || slices.ContainsFunc(users.slot[:], func(o *user) bool { return o != nil && o.name == name }) {
+	if name == trace.name || name == profile.name || name == triggers.name || slices.ContainsFunc(users.slot[:], func(o *user) bool { return o != nil && o.name == name }) {
 		return fmt.Errorf("there is a tracer %q already", name)
 	}
 	u.name, u.kind = name, calling
@@ -345,7 +345,7 @@ func functionTracers() []*user {
 		list = append(list, &profile.user)
 	}
 	for _, u := range users.slot {
-		if u != nil && u != &trace && u != &profile.user && !u.leaving {
+		if u != nil && u != &trace && u != &profile.user && u != &triggers.user && !u.leaving {
 			list = append(list, u)
 		}
 	}

@@ -20,8 +20,9 @@ type user struct {
 	graph   uint16 // in Frame.Users; 0 if it wants no returns
 	since   uint32 // the generation that it takes returns from
 	failed  atomic.Bool
-	leaving bool // it is being unregistered
-	called  bool // its kind has been calling since it was seen that no callback is under way
+	paused  atomic.Bool // it makes no records (tracing_on)
+	leaving bool        // it is being unregistered
+	called  bool        // its kind has been calling since it was seen that no callback is under way
 	filterList
 	limits
 
@@ -50,6 +51,7 @@ var users struct {
 	on      atomic.Uint32 // who is called
 	returns atomic.Uint32 // who has a bit for returns, too
 	calls   atomic.Uint32 // whose kind is calling
+	early   atomic.Uint32 // who is called before anybody records
 	data    atomic.Uint32 // how many want data
 	slot    [maxUsers]*user
 	graph   [maxGraphUsers]*user
@@ -140,6 +142,7 @@ func sortUsers() {
 	})
 	users.returns.Store(returns)
 	users.calls.Store(calls)
+	users.early.Store(triggers.bit)
 }
 
 // usePointers makes the hooks call who is on. They keep being called meanwhile: a call sees what was before or what is now.
@@ -162,6 +165,7 @@ func usePointers() {
 	case on == 0:
 		enter, exit = enterStub, exitStub
 	case on&(on-1) != 0:
+	case on == trace.bit && trace.paused.Load():
 	case on == trace.bit && trace.kind == recordsCalls && !trace.ofSome(): // one alone, without limits
 		enter, exit, direct = functionEnter, exitStub, hook.ModeFunction
 	case on == trace.bit && trace.kind == recordsReturns && !trace.limited():
@@ -183,7 +187,7 @@ func usePointers() {
 	nextGeneration()
 	setDirect(direct & rt.Direct)
 	eachUser(func(u *user) { u.applyAll() })
-	if tracing.Swap(trace.on() || profile.on()) && !tracing.Load() {
+	if tracing.Swap(trace.on() || profile.on() || triggers.on()) && !tracing.Load() {
 		rt.Barrier() // for markers, which look at tracing
 	}
 	quiet.Store(false)

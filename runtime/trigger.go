@@ -1,0 +1,357 @@
+package ftrace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ftgo/ftgo/internal/hook"
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
+// Triggers are what functions do besides being traced (struct ftrace_func_command and ftrace_func_probe in the kernel's kernel/trace/ftrace.c). They
+// have a bit of their own, and are called before anybody records the call.
+
+// A trigger is one command on one function.
+type trigger struct {
+	rule *triggerRule
+	left atomic.Int64 // times that are left; negative for any number
+}
+
+// triggerRule is a trigger as it was set.
+type triggerRule struct {
+	pattern
+	command string
+	count   int64 // negative for any number
+	do      func(f *Func, parentIP uintptr)
+}
+
+// triggers are all of them. The map is replaced when they change, and so is what it holds.
+var triggers = struct {
+	user
+	rules []*triggerRule
+	of    atomic.Pointer[map[uint32][]*trigger] // by number of the function
+}{user: user{name: "triggers", kind: calling}}
+
+// triggerCommands are what functions can do.
+var triggerCommands = []string{"dump", "snapshot", "stacktrace", "traceoff", "traceon"}
+
+// SetTrigger makes functions do something when they are called (what set_ftrace_filter takes with a colon):
+//
+//	main.work:traceoff       switches recording off, see SetTracingOn
+//	main.work:traceon        switches it on
+//	main.work:snapshot       keeps a copy of the buffer, for WriteSnapshot
+//	main.work:stacktrace     records the stack
+//	main.work:dump           writes the trace to standard error, once
+//	http.(*conn).*:traceoff:3   does it three times at most, each function that the pattern matches
+//	!main.work:traceoff      takes it back
+//
+// The function's own call is recorded after that, or not. The patterns are those of SetFilter; triggers have nothing to do with the filters, and need no
+// tracer. A trigger that is taken back with a count is one that was set with a count, whatever it was; without, any. traceon and traceoff count only
+// when they change something.
+func SetTrigger(spec string) error { return setTrigger(spec, nil) }
+
+// SetTriggerFunc makes functions call do, at most count times each; 0 is no limit. It may be taken back by SetTrigger("!pattern:name"). do may do what an
+// OpsFunc may; if it panics all triggers are off.
+func SetTriggerFunc(pattern, name string, count int, do func(f *Func, parentIP uintptr)) error {
+	if err := validName(name); err != nil {
+		return err
+	}
+	if slices.Contains(triggerCommands, name) || do == nil {
+		return fmt.Errorf("a trigger of the program's own needs a function, and a name that is not one of %s", strings.Join(triggerCommands, ", "))
+	}
+	spec := pattern + ":" + name
+	if count > 0 {
+		spec += ":" + strconv.Itoa(count)
+	}
+	return setTrigger(spec, do)
+}
+
+func setTrigger(spec string, do func(*Func, uintptr)) error {
+	switch {
+	case rt == nil:
+		return ErrNotInstrumented
+	case inCallback():
+		return errors.New("triggers cannot be set from a callback")
+	}
+	ctl.Lock()
+	defer ctl.Unlock()
+	fail := func(pos int, format string, args ...any) error {
+		err := fmt.Errorf(format, args...)
+		logError("trigger", err.Error(), spec, pos)
+		return fmt.Errorf("trigger: %w", err)
+	}
+	text, remove := strings.CutPrefix(spec, "!")
+	r := &triggerRule{count: -1, do: do}
+	if i := strings.LastIndexByte(text, ':'); i >= 0 {
+		if n, err := strconv.ParseInt(text[i+1:], 10, 32); err == nil {
+			if n < 0 || n == 0 && !remove {
+				return fail(len(spec)-len(text)+i+1, "%q: the number of times is 1 or more", spec)
+			}
+			text, r.count = text[:i], n
+		}
+	}
+	i := strings.LastIndexByte(text, ':')
+	if i < 0 {
+		return fail(len(spec), "%q: want a pattern, a colon and a command: %s", spec, strings.Join(triggerCommands, ", "))
+	}
+	r.pattern, r.command = parsePattern(text[:i]), text[i+1:]
+	if do == nil && !slices.Contains(triggerCommands, r.command) && !slices.ContainsFunc(triggers.rules, func(o *triggerRule) bool { return o.command == r.command }) {
+		return fail(len(spec)-len(text)+i+1, "there is no command %q: there are %s", r.command, strings.Join(triggerCommands, ", "))
+	}
+	if r.command == "dump" && !remove {
+		r.count = 1
+	}
+	if _, err := noMatch("trigger", patterns{r.pattern}); err != nil {
+		logError("trigger", strings.TrimPrefix(err.Error(), "trigger: "), spec, len(spec)-len(strings.TrimPrefix(spec, "!")))
+		return err
+	}
+	startBuffer()
+	all := map[uint32][]*trigger{}
+	if m := triggers.of.Load(); m != nil {
+		for id, list := range *m {
+			all[id] = slices.Clone(list)
+		}
+	}
+	if remove {
+		triggers.rules = slices.DeleteFunc(triggers.rules, func(o *triggerRule) bool { return o.text == r.text && r.takesBack(o) })
+		found := false
+		eachTable(func(t *hook.Table) {
+			r.each(t, func(id uint32) {
+				before := len(all[id])
+				all[id] = slices.DeleteFunc(all[id], func(o *trigger) bool { return r.takesBack(o.rule) })
+				found = found || len(all[id]) < before
+				if len(all[id]) == 0 {
+					delete(all, id)
+				}
+			})
+		})
+		if !found {
+			return fail(0, "%q: no such function has such a trigger", spec)
+		}
+	} else {
+		triggers.rules = append(triggers.rules, r)
+		eachTable(func(t *hook.Table) { r.addTo(all, t) })
+	}
+	return useTriggers(all)
+}
+
+// takesBack reports whether a rule that is taken back means another one.
+func (r *triggerRule) takesBack(o *triggerRule) bool {
+	return r.command == o.command && (r.count < 0 || o.count >= 0)
+}
+
+// each calls do with the numbers of those of a package's functions that the rule is for.
+func (r *triggerRule) each(t *hook.Table, do func(id uint32)) {
+	in, rest := patterns{r.pattern}.of(t)
+	if !in && len(rest) == 0 {
+		return
+	}
+	eachNameOf(t, func(n *funcName) {
+		if rest.match(in, n) {
+			do(t.Base + n.i)
+		}
+	})
+}
+
+// addTo adds a rule's triggers; one that is there already begins to count anew.
+func (r *triggerRule) addTo(all map[uint32][]*trigger, t *hook.Table) {
+	r.each(t, func(id uint32) {
+		one := &trigger{rule: r}
+		one.left.Store(r.count)
+		all[id] = append(slices.DeleteFunc(all[id], func(o *trigger) bool { return o.rule.command == r.command }), one)
+	})
+}
+
+// useTriggers puts other triggers in place.
+func useTriggers(all map[uint32][]*trigger) error {
+	u := &triggers.user
+	if len(all) > 0 {
+		if err := u.lend(false); err != nil {
+			return err
+		}
+	}
+	triggers.of.Store(&all)
+	u.only = new(funcSet)
+	for id := range all {
+		u.only.insert(id)
+	}
+	raceAcquire()
+	u.failed.Store(false)
+	u.applied = false
+	u.called = true
+	sortUsers()
+	u.setOn(len(all) > 0)
+	if len(all) == 0 {
+		u.clear()
+		if !u.lingers() {
+			u.giveBack()
+		}
+	}
+	usePointers()
+	return nil
+}
+
+// addTriggers gives the functions of a package that has come the triggers that wait for them.
+func addTriggers(t *hook.Table) {
+	all := maps.Clone(*triggers.of.Load())
+	for _, r := range triggers.rules {
+		r.addTo(all, t)
+	}
+	triggers.of.Store(&all)
+	for id := range all {
+		triggers.only.insert(id)
+	}
+}
+
+// Triggers returns the triggers that are set, as the kernel lists them: function:command:unlimited, or function:command:count=3 for those that have so
+// many times left.
+func Triggers() []string {
+	ctl.Lock()
+	defer ctl.Unlock()
+	m := triggers.of.Load()
+	if m == nil {
+		return nil
+	}
+	var list []string
+	eachTable(func(t *hook.Table) {
+		eachNameOf(t, func(n *funcName) {
+			for _, o := range (*m)[t.Base+n.i] {
+				times := "unlimited"
+				if left := o.left.Load(); left >= 0 {
+					times = "count=" + strconv.FormatInt(left, 10)
+				}
+				list = append(list, n.full+":"+o.rule.command+":"+times)
+			}
+		})
+	})
+	slices.SortFunc(list, cmp.Compare)
+	return list
+}
+
+// fire does what a function is to do.
+func (d *dispatch) fire() {
+	for _, t := range (*triggers.of.Load())[d.site.ID] {
+		switch t.rule.command {
+		case "traceon", "traceoff":
+			if off := t.rule.command == "traceoff"; trace.paused.Load() != off && t.take() {
+				trace.paused.Store(off)
+			}
+		case "snapshot":
+			if t.take() {
+				keepSnapshot()
+			}
+		case "stacktrace":
+			if t.take() {
+				d.recordStack()
+			}
+		case "dump":
+			if t.take() {
+				if tr, o, err := traceOf(snapshot()); err == nil {
+					tr.WriteText(os.Stderr, o)
+				}
+			}
+		default:
+			if t.take() {
+				t.rule.do((*Func)(d.site), d.parent)
+			}
+		}
+	}
+}
+
+// take takes one of the times that are left.
+func (t *trigger) take() bool {
+	for {
+		n := t.left.Load()
+		if n < 0 {
+			return true
+		}
+		if n == 0 {
+			return false
+		}
+		if t.left.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+}
+
+// recordStack records the goroutine's stack from the function on, as a marker.
+func (d *dispatch) recordStack() {
+	if trace.paused.Load() {
+		return
+	}
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	name := (*Func)(d.site).Name()
+	var b strings.Builder
+	b.WriteString("<stack trace>\n")
+	for in := false; ; {
+		f, more := frames.Next()
+		if in = in || f.Function == name; in {
+			b.WriteString(" => " + f.Function + "\n")
+		}
+		if !more {
+			break
+		}
+	}
+	_, p := newStates(d.slot, rt.Pin())
+	if !quiet.Load() { // what switches waits for those that have passed here
+		p.markText(d.g, strings.TrimSuffix(b.String(), "\n"))
+	}
+	rt.Unpin()
+}
+
+// kept is the copy of the buffer that a trigger took last.
+var kept atomic.Pointer[bufferCopy]
+
+type bufferCopy struct {
+	head  []byte
+	pages [][]byte
+	tabs  []tracefile.Table
+}
+
+func keepSnapshot() {
+	c := new(bufferCopy)
+	c.head, c.pages, c.tabs = snapshot()
+	kept.Store(c)
+}
+
+// WriteSnapshot writes what the trigger snapshot kept last as WriteTrace does (the kernel's file snapshot); nothing if it kept nothing.
+func WriteSnapshot(w io.Writer) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	c := kept.Load()
+	if c == nil {
+		return nil
+	}
+	t, o, err := traceOf(c.head, c.pages, c.tabs)
+	if err != nil {
+		return err
+	}
+	return t.WriteText(w, o)
+}
+
+// SetTracingOn says whether records are made (tracing_on); they are at first. While they are not, tracers stay on: callbacks are called, the profile counts,
+// and triggers work.
+func SetTracingOn(on bool) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	ctl.Lock()
+	defer ctl.Unlock()
+	trace.paused.Store(!on)
+	usePointers()
+	return nil
+}
+
+// TracingOn reports whether records are made.
+func TracingOn() bool { return !trace.paused.Load() }
