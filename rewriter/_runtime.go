@@ -9,6 +9,7 @@ package runtime
 import (
 	"internal/abi"
 	"internal/bytealg"
+	"internal/goarch"
 	"internal/runtime/atomic"
 	"internal/runtime/sys"
 	"unsafe"
@@ -68,6 +69,8 @@ func init() {
 	r.Text = firstmoduledata.text
 	r.Enter = ftgo_enterByHand
 	r.Exit = ftgo_exit
+	r.Used = func() uintptr { return getg().stack.hi - sys.GetCallerSP() }
+	r.Frames = ftgo_frames
 	r.Fatal = func(msg string) { print("ftgo: ", msg, "\n") }
 	if ftgo_hooks.Attach != nil {
 		ftgo_hooks.Attach(r)
@@ -190,6 +193,53 @@ func ftgo_enterInlined(site *ftgo_Site) uintptr {
 	gp.ftgoBusy = 0
 	gp.ftgoNote = uintptr(unsafe.Pointer(site))
 	return tok
+}
+
+// ftgo_frames walks the frame pointers, on another stack: this one does not move meanwhile. It leaves out hooks, wrappers, and the functions that called
+// their wrapper, but for one whose body has not been entered yet. It returns return addresses, the sizes of their functions' frames, and how much
+// of the stack the last of them and its callers take.
+//
+//go:noinline
+func ftgo_frames(pcs, sizes []uintptr) (n int, last uintptr) {
+	if !framepointer_enabled {
+		return 0, 0
+	}
+	gp := getg()
+	fp := getfp()
+	systemstack(func() {
+		callee := abi.FuncIDNormal
+		hook := false
+		for fp > gp.stack.lo && fp+2*goarch.PtrSize <= gp.stack.hi && n < len(pcs) {
+			frame := (*[2]uintptr)(unsafe.Pointer(fp))
+			f := findfunc(frame[1])
+			if !f.valid() {
+				break
+			}
+			// What lies between a frame pointer and the next is the caller's frame, or, where it points to the lower end, the callee's.
+			low, high := fp+2*goarch.PtrSize, frame[0]+2*goarch.PtrSize
+			if goarch.IsArm64 != 0 && frame[0] != 0 {
+				low, high = frame[0], *(*uintptr)(unsafe.Pointer(frame[0]))
+			}
+			if high <= low {
+				high = gp.stack.hi
+			}
+			id := ftgo_funcID(f)
+			name := funcname(f)
+			is := len(name) > 13 && name[:13] == "runtime.ftgo_" || len(name) > 13 && name[:13] == "runtime.init."
+			if !is && !ftgo_elide(id, callee) {
+				pcs[n], sizes[n] = frame[1], high-low
+				last = gp.stack.hi - low
+				n++
+			}
+			callee = ftgo_callee(id, callee)
+			if hook && id == ftgo_wrapper {
+				callee = abi.FuncIDNormal
+			}
+			hook = is
+			fp = frame[0]
+		}
+	})
+	return n, last
 }
 
 // ftgo_inlinedParent returns where the innermost n functions at pc were called, inlined or not; fp is the frame that pc is in.

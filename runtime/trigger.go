@@ -289,13 +289,20 @@ func (d *dispatch) recordStack() {
 		return
 	}
 	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
 	name := (*Func)(d.site).Name()
 	var b strings.Builder
-	b.WriteString("<stack trace>\n")
+	b.WriteString("<stack trace>\n => " + name + "\n")
 	for in := false; ; {
 		f, more := frames.Next()
-		if in = in || f.Function == name; in {
+		// Where the function's wrapper is what called, the function is not among the frames.
+		if !in && !strings.Contains(f.Function, "ftgo/runtime.") && !strings.HasPrefix(f.Function, "runtime.") {
+			in = true
+			if f.Function == name {
+				f.Function = ""
+			}
+		}
+		if in && f.Function != "" {
 			b.WriteString(" => " + f.Function + "\n")
 		}
 		if !more {

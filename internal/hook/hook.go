@@ -142,26 +142,28 @@ type Runtime struct {
 	Unmap    func(p unsafe.Pointer, size uintptr)
 	Lock     func() // a runtime lock: the holder is not preempted, and must not block
 	Unlock   func()
-	Mask     func(mask *uint8, v uint8)                  // the only writer of masks, where the race detector does not look
-	Dead     func() unsafe.Pointer                       // takes the list of the words of goroutines that have ended, linked by Next
-	Who      func() (goid, parent uint64, start uintptr) // the calling goroutine, the one that started it, and its function
-	Barrier  func()                                      // returns when every P has passed a safe point; a pinned goroutine is not at one
-	Pin      func() *unsafe.Pointer                      // keeps the calling goroutine, which is inside Enter or Exit, on its P again, and returns the P's word
-	Unpin    func()                                      // lets it be preempted and block, for a callback
-	Begin    func() (slot, proc *unsafe.Pointer)         // begins what Enter is to code outside of hooks: busy and pinned; nil on g0 and inside a hook
-	Done     func()                                      // ends it
-	Proc     func() int32                                // number of the P
-	Clock    func() uint64                               // the clock that Enter and Exit are given
-	Ticking  bool                                        // the processor has a counter of constant rate
-	Fork     uint32                                      // not zero: a new goroutine has the Set of the one that started it; the library sets it
-	Sleep    uint32                                      // not zero: keep Parked and Slept; the library sets it
-	Mono     uint32                                      // not zero: the clock is the monotonic one all the same; the library sets it
-	Mode     uint32                                      // what the hooks record without a call of the library; the library sets it
-	Direct   uint32                                      // the bits of Mode that they know
-	Nanotime func() int64                                // the monotonic clock
-	Text     uintptr                                     // where the program's text begins
-	Parents  uint32                                      // not zero: give Enter the parent also where that takes an unwinding of the stack; the library sets it
-	Enter    func(site *Site) uintptr                    // the hook's entry, for code that is hooked by hand
-	Exit     func(token uintptr)                         // the hook's exit
-	Fatal    func(msg string)                            // prints a line on standard error
+	Mask     func(mask *uint8, v uint8)                       // the only writer of masks, where the race detector does not look
+	Dead     func() unsafe.Pointer                            // takes the list of the words of goroutines that have ended, linked by Next
+	Who      func() (goid, parent uint64, start uintptr)      // the calling goroutine, the one that started it, and its function
+	Barrier  func()                                           // returns when every P has passed a safe point; a pinned goroutine is not at one
+	Pin      func() *unsafe.Pointer                           // keeps the calling goroutine, which is inside Enter or Exit, on its P again, and returns the P's word
+	Unpin    func()                                           // lets it be preempted and block, for a callback
+	Begin    func() (slot, proc *unsafe.Pointer)              // begins what Enter is to code outside of hooks: busy and pinned; nil on g0 and inside a hook
+	Done     func()                                           // ends it
+	Proc     func() int32                                     // number of the P
+	Clock    func() uint64                                    // the clock that Enter and Exit are given
+	Ticking  bool                                             // the processor has a counter of constant rate
+	Fork     uint32                                           // not zero: a new goroutine has the Set of the one that started it; the library sets it
+	Sleep    uint32                                           // not zero: keep Parked and Slept; the library sets it
+	Mono     uint32                                           // not zero: the clock is the monotonic one all the same; the library sets it
+	Mode     uint32                                           // what the hooks record without a call of the library; the library sets it
+	Direct   uint32                                           // the bits of Mode that they know
+	Nanotime func() int64                                     // the monotonic clock
+	Text     uintptr                                          // where the program's text begins
+	Parents  uint32                                           // not zero: give Enter the parent also where that takes an unwinding of the stack; the library sets it
+	Enter    func(site *Site) uintptr                         // the hook's entry, for code that is hooked by hand
+	Exit     func(token uintptr)                              // the hook's exit
+	Fatal    func(msg string)                                 // prints a line on standard error
+	Used     func() uintptr                                   // bytes of the goroutine's stack that are in use
+	Frames   func(pcs, sizes []uintptr) (n int, last uintptr) // the frames of the stack, the innermost first: return address and size; and how much of the stack the last one and its callers take. None without frame pointers
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	ftrace "github.com/ftgo/ftgo/runtime"
+	"github.com/ftgo/ftgo/runtime/sampler"
+	"github.com/ftgo/ftgo/runtime/stacktracer"
 )
 
 //go:noinline
@@ -68,6 +70,8 @@ func main() {
 		{"enabled_functions", enabledFunctions},
 		{"error_log", errorLog},
 		{"triggers", triggers},
+		{"stack tracer", stackTracer},
+		{"sampler", samples},
 		{"register and unregister", churn},
 	}
 	failed := false
@@ -810,6 +814,71 @@ func triggers() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// stackTracer: the deepest stack, and what each function took of it (func_stack_tracer.tc).
+func stackTracer() error {
+	if n := ftrace.Stack(make([]ftrace.StackFrame, 64)); n == 0 && runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		return nil
+	}
+	var t stacktracer.Tracer
+	must(t.Start("main.deep", "main.inner"))
+	inner()
+	shallow := t.MaxSize()
+	deep(5)
+	big := t.MaxSize()
+	deep(3)
+	must(t.Stop())
+	deep(10)
+	var b bytes.Buffer
+	must(t.Write(&b))
+	// Each line: a function's frame, and all of those below it.
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	frames := 0
+	below := 0
+	for i := len(lines) - 1; i >= 2; i-- {
+		var n, depth, size int
+		var where string
+		if _, err := fmt.Sscanf(lines[i], "%d) %d %d %s", &n, &depth, &size, &where); err != nil {
+			return fmt.Errorf("%w\n%s", err, &b)
+		}
+		if depth != below+size || n != i-2 {
+			return fmt.Errorf("line %d\n%s", i, &b)
+		}
+		below = depth
+		if strings.HasPrefix(where, "main.deep+") {
+			if frames++; size < 1024 || size > 1400 {
+				return fmt.Errorf("main.deep has a frame of %d bytes\n%s", size, &b)
+			}
+		}
+	}
+	if big != below || big < shallow+6*1024 || !strings.Contains(lines[2], "main.deep+") || t.MaxSize() != big {
+		return fmt.Errorf("%d, %d\n%s", shallow, big, &b)
+	}
+	return expect("frames of main.deep", frames, 6)
+}
+
+//go:noinline
+func deep(n int) byte {
+	var room [1024]byte
+	if n > 0 {
+		room[n] = deep(n - 1)
+	}
+	return room[n%3] + room[n]
+}
+
+// samples: every third call.
+func samples() error {
+	n := map[string]int{}
+	s := sampler.Sampler{Every: 3, Func: func(f *ftrace.Func, _ uintptr) { n[f.Name()]++ }}
+	must(s.Start("sampler", "main.outer", "main.middle", "main.inner"))
+	outer(9) // outer (middle inner outer)*9
+	must(s.Stop())
+	outer(9)
+	if err := new(sampler.Sampler).Start("nothing"); err == nil {
+		return errors.New("it samples nothing")
+	}
+	return errors.Join(expect("calls", s.Calls(), uint64(28)), expect("samples", n, map[string]int{"main.inner": 9}))
 }
 
 // churn: while 16 goroutines call, nothing is called after Unregister returned.
