@@ -1,6 +1,7 @@
 package ftrace
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -136,7 +137,9 @@ func checkEnvironment() {
 		fail = "FTGO_TRACER: " + noTracer(env.tracer).Error()
 	}
 	if fail == "" && (env.on || env.stat != "") {
-		if _, err := noMatch("FTGO_FILTER", trace.filter); err != nil {
+		if len(trace.filter) > 0 && trace.filter[0].not {
+			fail = fmt.Sprintf("FTGO_FILTER: there is nothing that %q could take functions out of: want a pattern before it", trace.filter[0].text)
+		} else if _, err := noMatch("FTGO_FILTER", trace.filter); err != nil {
 			fail = err.Error()
 		} else if _, err := noMatch("FTGO_NOTRACE", trace.except); err != nil {
 			fail = err.Error()
