@@ -41,6 +41,7 @@ func attach(r *hook.Runtime) {
 		return
 	}
 	rt = r
+	top.array, top.size = &top, defaultBuffer
 	maxStack.Store(DefaultMaxStack)
 	setGraphLimit()
 	rt.Mode = modeNext
@@ -65,7 +66,7 @@ func register(t *hook.Table) {
 	}
 	tables.last = t
 	rt.Unlock()
-	if header != nil {
+	if top.header != nil {
 		describe(t)
 	}
 	if t.Path == "main" {
@@ -86,12 +87,12 @@ func register(t *hook.Table) {
 
 // describe writes a table into the trace's metadata.
 func describe(t *hook.Table) {
-	if !mapped() {
+	if !top.mapped() {
 		return
 	}
 	data := tracefile.AppendTable(nil, describeTable(t))
 	rt.Lock()
-	buffer.addMeta(data)
+	top.addMeta(data)
 	rt.Unlock()
 }
 

@@ -2,24 +2,16 @@ package ftrace
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// header is the trace's header, see package tracefile.
-var header unsafe.Pointer
-
-// buffer is where pages come from: a bounded number of them, whatever the number of goroutines. Pages that are full wait in the order in
+// pagePool is where an array's pages come from: a bounded number of them, whatever the number of goroutines. Pages that are full wait in the order in
 // which they were retired; when there is no other the oldest is overwritten. Guarded by the runtime lock.
-var buffer pagePool
-
-// readers is held by whoever looks at pages from outside, and by what takes pages away from under them.
-var readers sync.RWMutex
-
 type pagePool struct {
+	size     int            // kB, as it was set before first use
 	pageSize uint32         // bytes
 	limit    int            // pages for records at the most
 	used     int            // pages for records
@@ -48,10 +40,10 @@ const (
 func link(c unsafe.Pointer) *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Add(c, tracefile.PLink)) }
 
 // cap is how many pages there may be for records.
-func (b *pagePool) cap() int { return max(b.limit, minPages*b.procs) }
+func (b *traceArray) cap() int { return max(b.limit, minPages*b.procs) }
 
 // get returns a page for records; nil if there is none.
-func (b *pagePool) get() unsafe.Pointer {
+func (b *traceArray) get() unsafe.Pointer {
 	for b.used > b.cap() && b.shed() {
 	}
 	if c := b.free; c != nil {
@@ -64,7 +56,7 @@ func (b *pagePool) get() unsafe.Pointer {
 			return c
 		}
 		b.limit = b.used // no more
-		if *(*uint32)(unsafe.Add(header, tracefile.HState))&tracefile.StateNoSpace != 0 {
+		if *(*uint32)(unsafe.Add(b.header, tracefile.HState))&tracefile.StateNoSpace != 0 {
 			b.keep = true // the disk is full: what is recorded stays
 		}
 	}
@@ -76,16 +68,16 @@ func (b *pagePool) get() unsafe.Pointer {
 }
 
 // overwrite takes the oldest page from the list, and counts what was in it as overwritten.
-func (b *pagePool) overwrite() unsafe.Pointer {
+func (b *traceArray) overwrite() unsafe.Pointer {
 	c := b.unretire()
 	n := records(c)
-	*(*uint64)(unsafe.Add(header, tracefile.HOverwritten)) += n
+	*(*uint64)(unsafe.Add(b.header, tracefile.HOverwritten)) += n
 	ownerOf(c).overwritten += n
 	return c
 }
 
 // shed puts a page beyond the limit aside, the oldest if none is free.
-func (b *pagePool) shed() bool {
+func (b *traceArray) shed() bool {
 	c := b.free
 	switch {
 	case c != nil:
@@ -103,7 +95,7 @@ func (b *pagePool) shed() bool {
 }
 
 // page returns another page, nil if there is none.
-func (b *pagePool) page() unsafe.Pointer {
+func (b *traceArray) page() unsafe.Pointer {
 	if c := b.spare; c != nil {
 		b.spare = *link(c)
 		return c
@@ -111,8 +103,11 @@ func (b *pagePool) page() unsafe.Pointer {
 	if b.n >= b.max {
 		return nil
 	}
-	p := filePage(b.n)
-	if p == nil && !mapped() {
+	var p unsafe.Pointer
+	if b.index == 0 {
+		p = filePage(b.n)
+	}
+	if p == nil && !b.mapped() {
 		if b.pageSize == tracefile.MaxPage {
 			p = rt.Map(tracefile.MaxPage)
 		} else {
@@ -124,16 +119,16 @@ func (b *pagePool) page() unsafe.Pointer {
 	}
 	*b.at(b.n) = p
 	b.n++
-	atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HPages)), uint32(b.n))
+	atomic.StoreUint32((*uint32)(unsafe.Add(b.header, tracefile.HPages)), uint32(b.n))
 	return p
 }
 
-func (b *pagePool) at(i int) *unsafe.Pointer {
+func (b *traceArray) at(i int) *unsafe.Pointer {
 	return (*unsafe.Pointer)(unsafe.Add(b.pages, uintptr(i)*unsafe.Sizeof(b.pages)))
 }
 
 // retire puts a page that nobody will write to any more at the end of the list.
-func (b *pagePool) retire(c unsafe.Pointer) {
+func (b *traceArray) retire(c unsafe.Pointer) {
 	*link(c) = nil
 	if b.newest != nil {
 		*link(b.newest) = c
@@ -144,7 +139,7 @@ func (b *pagePool) retire(c unsafe.Pointer) {
 }
 
 // unretire takes the oldest page from the list.
-func (b *pagePool) unretire() unsafe.Pointer {
+func (b *traceArray) unretire() unsafe.Pointer {
 	c := b.oldest
 	if b.oldest = *link(c); b.oldest == nil {
 		b.newest = nil
@@ -153,7 +148,7 @@ func (b *pagePool) unretire() unsafe.Pointer {
 }
 
 // drop frees a page that nobody writes to.
-func (b *pagePool) drop(c unsafe.Pointer) {
+func (b *traceArray) drop(c unsafe.Pointer) {
 	atomic.StoreUint32((*uint32)(c), 0)
 	*link(c) = b.free
 	b.free = c
@@ -172,31 +167,38 @@ func ownerOf(c unsafe.Pointer) *processor {
 }
 
 // start makes the header and the list of pages. Called once, before the first tracer is switched on.
-func (b *pagePool) start(kilobytes int) {
+func (b *traceArray) start(kilobytes int) {
 	b.pageSize = tracefile.MaxPage
-	for b.pageSize > tracefile.MinPage && kilobytes*1024/int(b.pageSize) < 64 {
+	for b.index == 0 && b.pageSize > tracefile.MinPage && kilobytes*1024/int(b.pageSize) < 64 {
 		b.pageSize /= 2
 	}
 	b.limit = b.pagesOf(kilobytes)
 	n := b.limit + metaPages + minPages*maxProcs
-	header = fileHeader(n)
-	if header == nil {
-		header = rt.Alloc(tracefile.HeaderSize)
+	if b.index == 0 {
+		b.header = fileHeader(n)
 	}
-	b.makeList(n)
-	copy(unsafe.Slice((*byte)(header), len(tracefile.Magic)), tracefile.Magic)
-	u32 := func(off uintptr) *uint32 { return (*uint32)(unsafe.Add(header, off)) }
-	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(header, off)) }
-	startClock()
+	if b.header == nil {
+		b.header, b.spareHeader = b.spareHeader, nil
+	}
+	if b.header == nil {
+		b.header = rt.Alloc(tracefile.HeaderSize)
+	}
+	if n > b.max {
+		b.makeList(n)
+	}
+	copy(unsafe.Slice((*byte)(b.header), len(tracefile.Magic)), tracefile.Magic)
+	u32 := func(off uintptr) *uint32 { return (*uint32)(unsafe.Add(b.header, off)) }
+	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(b.header, off)) }
+	b.startClock()
 	*u64(tracefile.HText) = uint64(rt.Text)
 	*u32(tracefile.HPageSize) = b.pageSize
 	*u32(tracefile.HMaxStack) = uint32(maxStack.Load())
 }
 
-func (b *pagePool) pagesOf(kilobytes int) int { return max(minPages, kilobytes*1024/int(b.pageSize)) }
+func (b *traceArray) pagesOf(kilobytes int) int { return max(minPages, kilobytes*1024/int(b.pageSize)) }
 
 // makeList makes a list of pages with room for n.
-func (b *pagePool) makeList(n int) {
+func (b *traceArray) makeList(n int) {
 	list := rt.Alloc(uintptr(n) * unsafe.Sizeof(b.pages))
 	rt.Lock()
 	if b.pages != nil {
@@ -211,7 +213,9 @@ func (b *pagePool) makeList(n int) {
 // overwritten. Each P has two pages at the least, of 4 to 64 KiB.
 //
 // A trace that is recorded into a file does not grow beyond the size that it began with.
-func SetBufferSize(kilobytes int) error {
+func SetBufferSize(kilobytes int) error { return top.setBufferSize(kilobytes) }
+
+func (b *traceArray) setBufferSize(kilobytes int) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
@@ -220,15 +224,14 @@ func SetBufferSize(kilobytes int) error {
 	}
 	ctl.Lock()
 	defer ctl.Unlock()
-	if header == nil {
-		env.buffer = kilobytes
+	if b.header == nil {
+		b.size = kilobytes
 		return nil
 	}
-	readers.Lock()
-	defer readers.Unlock()
-	b := &buffer
+	b.readers.Lock()
+	defer b.readers.Unlock()
 	n := b.pagesOf(kilobytes)
-	if want := n + metaPages + minPages*maxProcs; want > b.max && !mapped() {
+	if want := n + metaPages + minPages*maxProcs; want > b.max && !b.mapped() {
 		b.makeList(want)
 	}
 	rt.Lock()
@@ -237,7 +240,7 @@ func SetBufferSize(kilobytes int) error {
 	}
 	b.stuck.Store(false)
 	gone := unsafe.Pointer(nil)
-	if !mapped() && b.pageSize == tracefile.MaxPage {
+	if !b.mapped() && b.pageSize == tracefile.MaxPage {
 		gone, b.spare = b.spare, nil
 	}
 	for c := gone; c != nil; c = *link(c) {
@@ -263,28 +266,30 @@ func SetBufferSize(kilobytes int) error {
 }
 
 // BufferSize returns the size of the buffer, in kilobytes.
-func BufferSize() int {
+func BufferSize() int { return top.bufferSize() }
+
+func (b *traceArray) bufferSize() int {
 	ctl.Lock()
 	defer ctl.Unlock()
-	if header == nil {
-		return env.buffer
+	if b.header == nil {
+		return b.size
 	}
 	rt.Lock()
 	defer rt.Unlock()
-	return buffer.cap() * int(buffer.pageSize) / 1024
+	return b.cap() * int(b.pageSize) / 1024
 }
 
 // reset empties the buffer: what is in it counts neither as written nor as read any more, and does not come. Called while no tracer's function is
 // under way.
-func (b *pagePool) reset() {
-	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(header, off)) }
-	consuming.Lock() // a page that is being consumed is in no list
-	defer consuming.Unlock()
+func (b *traceArray) reset() {
+	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(b.header, off)) }
+	b.consuming.Lock() // a page that is being consumed is in no list
+	defer b.consuming.Unlock()
 	rt.Lock()
 	for b.oldest != nil {
 		b.drop(b.unretire())
 	}
-	for p := processors; p != nil; p = p.next {
+	for p := b.processors; p != nil; p = p.next {
 		if c := p.Page; c != nil {
 			*(*uint32)(unsafe.Add(c, tracefile.PRead)) = atomic.LoadUint32((*uint32)(unsafe.Add(c, tracefile.PCommit)))
 		}
@@ -292,16 +297,19 @@ func (b *pagePool) reset() {
 		atomic.StoreUint64(&p.dropped, 0)
 	}
 	*u64(tracefile.HOverwritten) = 0
-	goroutines.before = written()
+	b.before = b.written()
 	atomic.StoreUint64(u64(tracefile.HDropped), 0)
 	atomic.StoreUint64(u64(tracefile.HOverrun), 0)
 	b.stuck.Store(false)
 	rt.Unlock()
 }
 
+// mapped reports whether the array is a file.
+func (b *traceArray) mapped() bool { return b.index == 0 && mapped() }
+
 // addMeta appends to the metadata. It does nothing unless the trace is a file: in memory the tables themselves are at hand.
-func (b *pagePool) addMeta(data []byte) {
-	if !mapped() {
+func (b *traceArray) addMeta(data []byte) {
+	if !b.mapped() {
 		return
 	}
 	for len(data) > 0 {

@@ -54,14 +54,17 @@ func SetClock(name string) error {
 	if err != nil {
 		return err
 	}
-	quiesce()
+	quiesceAll()
 	rt.Mono = mono
-	if header != nil {
-		startClock()
-		buffer.reset()
-	}
-	trace.threshold = ticksOf(trace.ns)
-	eachUser(func(u *user) { u.since = trace.since }) // calls in progress began by the other clock
+	eachArray(func(a *traceArray) {
+		if a.header != nil {
+			a.startClock()
+			a.reset()
+		}
+	})
+	since := nextGeneration()
+	eachUser(func(u *user) { u.since = since }) // calls in progress began by the other clock
+	eachArray(func(a *traceArray) { a.threshold = ticksOf(a.ns) })
 	usePointers()
 	return nil
 }
@@ -77,12 +80,12 @@ func clockNamed(name string) (mono uint32, err error) {
 }
 
 // startClock writes the clock's kind and first reading into the header.
-func startClock() {
+func (a *traceArray) startClock() {
 	kind := uint32(tracefile.CounterTicks)
 	if rt.Mono != 0 {
 		kind = tracefile.CounterNanoseconds
 	}
-	atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HCounterKind)), kind)
-	*(*uint64)(unsafe.Add(header, tracefile.HCounter)) = rt.Clock()
-	*(*uint64)(unsafe.Add(header, tracefile.HMono)) = uint64(rt.Nanotime())
+	atomic.StoreUint32((*uint32)(unsafe.Add(a.header, tracefile.HCounterKind)), kind)
+	*(*uint64)(unsafe.Add(a.header, tracefile.HCounter)) = rt.Clock()
+	*(*uint64)(unsafe.Add(a.header, tracefile.HMono)) = uint64(rt.Nanotime())
 }

@@ -32,30 +32,18 @@ type dispatch struct {
 
 // listEnter is the entry.
 func listEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
-	mode := atomic.LoadUint32(&rt.Mode)
-	set := atomic.LoadUint32(&site.Tracers) & users.on.Load()
-	if set == 0 || mode&modeStopped != 0 {
+	d := dispatch{slot: slot, site: site, parent: parent, now: now, depth: -1}
+	p, set := d.begin(proc, ^uint32(0))
+	if set == 0 {
 		return 0
 	}
-	g, p := newStates(slot, proc)
-	if g.seen != generation(mode) {
-		g.look((*hook.Slot)(unsafe.Pointer(slot)), mode)
-	}
-	if set &^= g.ignored; set == 0 {
-		return 0
-	}
-	d := dispatch{g: g, slot: slot, site: site, parent: parent, now: now, depth: -1, mode: mode}
-	if early := set & users.early.Load(); early != 0 {
-		set &^= early
-		d.call(early)
-		p = d.processor()
-	}
+	g := d.g
 	graph, calls := set&users.returns.Load(), set&users.calls.Load()
 	if graph != 0 && g.roomFor(g.Depth) {
 		d.depth = g.Depth
 	}
 	for s := set &^ calls; s != 0; s &= s - 1 {
-		d.record(users.slot[bits.TrailingZeros32(s)], p)
+		d.record(users.slot[bits.TrailingZeros32(s)%maxUsers], p)
 	}
 	if calls != 0 {
 		if graph &= calls; graph != 0 && d.depth >= 0 && users.data.Load() > 0 {
@@ -69,7 +57,7 @@ func listEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now 
 	if d.want|d.skip|d.inside == 0 {
 		return 0
 	}
-	token := g.push(site, now, mode&^modeDirect, d.want)
+	token := g.push(site, now, d.mode&^modeDirect, d.want)
 	f := g.top()
 	f.Skip, f.Inside, f.Data = d.skip, d.inside, d.data
 	f.Child, f.Slept = 0, g.Slept
@@ -78,37 +66,46 @@ func listEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now 
 
 // listEntry is the entry while nobody wants returns: those who do, and have just come, do not see this call.
 func listEntry(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr) {
-	mode := atomic.LoadUint32(&rt.Mode)
-	set := atomic.LoadUint32(&site.Tracers) & users.on.Load() &^ users.returns.Load()
-	if set == 0 || mode&modeStopped != 0 {
-		return
-	}
-	g, p := newStates(slot, proc)
-	if g.seen != generation(mode) {
-		g.look((*hook.Slot)(unsafe.Pointer(slot)), mode)
-	}
-	set &^= g.ignored
-	d := dispatch{g: g, slot: slot, site: site, parent: parent, depth: -1, mode: mode}
-	if early := set & users.early.Load(); early != 0 {
-		set &^= early
-		d.call(early)
-		p = d.processor()
-	}
+	d := dispatch{slot: slot, site: site, parent: parent, depth: -1}
+	p, set := d.begin(proc, ^users.returns.Load())
 	calls := set & users.calls.Load()
 	for s := set &^ calls; s != 0; s &= s - 1 {
 		d.now = rt.Clock()
-		d.record(users.slot[bits.TrailingZeros32(s)], p)
+		d.record(users.slot[bits.TrailingZeros32(s)%maxUsers], p)
 	}
 	if calls != 0 {
 		d.call(calls)
 	}
 }
 
-// processor returns the P that the goroutine is pinned to after a callback.
-func (d *dispatch) processor() *processor {
-	_, p := newStates(d.slot, rt.Pin())
-	rt.Unpin() // once too many
-	return p
+// begin finds out who wants the call, of those in a set, and calls those of them who come first.
+func (d *dispatch) begin(proc *unsafe.Pointer, among uint32) (*processor, uint32) {
+	set := d.wanted() & among
+	if set == 0 {
+		return nil, 0
+	}
+	g, p := newStates(d.slot, proc)
+	d.g = g
+	early := users.early.Load()
+	if set&early != 0 {
+		d.call(set & early)
+		_, p = newStates(d.slot, rt.Pin())
+		rt.Unpin()               // it was pinned again already
+		set = d.wanted() & among // somebody may have gone meanwhile
+	}
+	if g.seen != generation(d.mode) {
+		g.look((*hook.Slot)(unsafe.Pointer(d.slot)), d.mode)
+	}
+	return p, set &^ (g.ignored | early)
+}
+
+// wanted returns who wants the function now.
+func (d *dispatch) wanted() uint32 {
+	d.mode = atomic.LoadUint32(&rt.Mode)
+	if d.mode&modeStopped != 0 {
+		return 0
+	}
+	return atomic.LoadUint32(&d.site.Tracers) & users.on.Load()
 }
 
 // record is the entry for a tracer that records, or counts.
@@ -116,15 +113,15 @@ func (d *dispatch) record(u *user, p *processor) {
 	g := d.g
 	switch u.kind {
 	case recordsCalls:
-		if !u.paused.Load() && p.ready(g, d.now) {
-			p.put(g, d.now<<8|tracefile.KindFunction, uint64(d.site.ID)|uint64(textOffset(d.parent))<<32)
+		if p = p.in(u.array); !u.paused.Load() && p.ready(g, d.now) {
+			p.add(g, d.now<<8|tracefile.KindFunction, uint64(d.site.ID)|uint64(textOffset(d.parent))<<32)
 		}
 	case recordsReturns:
 		if !d.follows(u) {
 			return
 		}
-		if u.threshold == 0 && !u.paused.Load() && p.ready(g, d.now) {
-			p.put(g, d.now<<8|tracefile.KindEntry, uint64(d.site.ID)|uint64(d.depth)<<32)
+		if p = p.in(u.array); u.threshold == 0 && !u.paused.Load() && p.ready(g, d.now) {
+			p.add(g, d.now<<8|tracefile.KindEntry, uint64(d.site.ID)|uint64(d.depth)<<32)
 		}
 		d.want |= u.graph
 	case counting:
@@ -234,7 +231,7 @@ func (d *dispatch) callUnguarded(o *Ops) {
 func usersOf(f *hook.Frame) uint16 {
 	switch {
 	case f.Mode&hook.ModeGraph != 0:
-		return trace.graph
+		return top.graph
 	case f.Mode&hook.ModeProfile != 0:
 		return profile.graph
 	}
@@ -274,7 +271,7 @@ func listExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 		switch u.kind {
 		case recordsReturns:
 			if !u.paused.Load() {
-				p.putReturn(g, f, now, u.threshold)
+				p.in(u.array).putReturn(g, f, now, u.threshold)
 			}
 		case counting:
 			p.countCall(g, f, now)
@@ -324,12 +321,12 @@ func (p *processor) putReturn(g *goroutine, f *hook.Frame, now, threshold uint64
 	switch {
 	case threshold == 0:
 		if p.ready(g, now) {
-			p.put(g, now<<8|tracefile.KindReturn, returned(g, f))
+			p.add(g, now<<8|tracefile.KindReturn, returned(g, f))
 		}
 	case now-f.Start < threshold:
 	case p.reserve(g, now, 2):
 		*(*[4]uint64)(p.At) = [4]uint64{now<<8 | tracefile.KindSpan, returned(g, f), f.Start}
-		g.Seq++
+		g.sequence(p.array).seq++
 		p.commit(2, 1)
 	}
 }

@@ -51,7 +51,7 @@ func graphEnter(site *hook.Site, slot, proc *unsafe.Pointer, _ uintptr, now uint
 		return graphSlow(site, slot, proc, now)
 	}
 	p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
-	return g.push(site, now, rt.Mode, trace.graph)
+	return g.push(site, now, rt.Mode, top.graph)
 }
 
 // push puts a call on the return stack, for which there is room (ftrace_push_return_trace).
@@ -96,9 +96,17 @@ func exitStub(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	g.pop()
 }
 
-// put writes a record of the goroutine whose turn it is into the P's page, where there is room for it, and commits it.
+// put writes a record of the goroutine whose turn it is into the P's page of the top array, where there is room for it, and commits it.
 func (p *processor) put(g *goroutine, w0, w1 uint64) {
 	g.Seq++
+	r := (*[2]uint64)(p.At)
+	r[0], r[1] = w0, w1
+	p.commit(1, 0)
+}
+
+// add is put for any array.
+func (p *processor) add(g *goroutine, w0, w1 uint64) {
+	g.sequence(p.array).seq++
 	r := (*[2]uint64)(p.At)
 	r[0], r[1] = w0, w1
 	p.commit(1, 0)

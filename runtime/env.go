@@ -19,7 +19,6 @@ var env struct {
 	out    string // FTGO_OUT: where the text goes when the program ends; "" is standard error
 	stat   string // FTGO_PROFILE: where the profile goes when the program ends; "" is nowhere
 	on     bool   // the environment switched a tracer on
-	buffer int    // FTGO_BUFFER, kB
 	failed string // what was wrong
 }
 
@@ -29,7 +28,6 @@ const defaultBuffer = 16 << 10
 // readEnvironment reads FTGO_TRACER and its kin, and switches the tracer on: before any package is initialized but the runtime, so that
 // initialization is traced too.
 func readEnvironment() {
-	env.buffer = defaultBuffer
 	fail := func(key, val, want string) {
 		if env.failed == "" {
 			env.failed = key + "=" + val + ": want " + want
@@ -45,11 +43,11 @@ func readEnvironment() {
 		}
 	}
 	number("FTGO_MAX_STACK", 1, 65535, "a depth from 1 to 65535", func(n int) { maxStack.Store(int32(n)) })
-	number("FTGO_DEPTH", 0, 65535, "a depth from 1 to 65535, or 0 for no limit", func(n int) { trace.maxDepth = int32(n) })
+	number("FTGO_DEPTH", 0, 65535, "a depth from 1 to 65535, or 0 for no limit", func(n int) { top.maxDepth = int32(n) })
 	setGraphLimit()
 	if val := rt.Getenv("FTGO_BUFFER"); val != "" {
 		if n, ok := parseSize(val); ok {
-			env.buffer = n
+			top.size = n
 		} else {
 			fail("FTGO_BUFFER", val, "a size such as 512k, 64M or 2G")
 		}
@@ -72,7 +70,7 @@ func readEnvironment() {
 		if d, err := time.ParseDuration(val); err != nil || d <= 0 {
 			fail("FTGO_THRESHOLD", val, "a duration such as 10us or 2ms")
 		} else {
-			trace.ns = int64(d)
+			top.ns = int64(d)
 		}
 	}
 	env.tracer = rt.Getenv("FTGO_TRACER")
@@ -80,10 +78,10 @@ func readEnvironment() {
 	env.out = rt.Getenv("FTGO_OUT")
 	file.path = rt.Getenv("FTGO_FILE")
 	if val := rt.Getenv("FTGO_FILTER"); val != "" {
-		trace.filter = parsePatterns(strings.Split(val, ","))
+		top.filter = parsePatterns(strings.Split(val, ","))
 	}
 	if val := rt.Getenv("FTGO_NOTRACE"); val != "" {
-		trace.except = parsePatterns(strings.Split(val, ","))
+		top.except = parsePatterns(strings.Split(val, ","))
 	}
 	if env.failed != "" {
 		return
@@ -104,7 +102,7 @@ func readEnvironment() {
 			}
 		}
 		env.tracer = ""
-		if err := setTracer(t); err != nil {
+		if err := top.setTracer(t); err != nil {
 			env.failed = err.Error()
 		}
 	}
@@ -137,11 +135,11 @@ func checkEnvironment() {
 		fail = "FTGO_TRACER: " + noTracer(env.tracer).Error()
 	}
 	if fail == "" && (env.on || env.stat != "") {
-		if len(trace.filter) > 0 && trace.filter[0].not {
-			fail = fmt.Sprintf("FTGO_FILTER: there is nothing that %q could take functions out of: want a pattern before it", trace.filter[0].text)
-		} else if _, err := noMatch("FTGO_FILTER", trace.filter); err != nil {
+		if len(top.filter) > 0 && top.filter[0].not {
+			fail = fmt.Sprintf("FTGO_FILTER: there is nothing that %q could take functions out of: want a pattern before it", top.filter[0].text)
+		} else if _, err := noMatch("FTGO_FILTER", top.filter); err != nil {
 			fail = err.Error()
-		} else if _, err := noMatch("FTGO_NOTRACE", trace.except); err != nil {
+		} else if _, err := noMatch("FTGO_NOTRACE", top.except); err != nil {
 			fail = err.Error()
 		}
 	}
@@ -156,7 +154,7 @@ var ended atomic.Bool
 
 // end is called when the program ends by main's return, os.Exit or a panic. It writes the trace that the environment asked for.
 func end() {
-	if !env.on && env.stat == "" || header == nil || ended.Swap(true) {
+	if !env.on && env.stat == "" || top.header == nil || ended.Swap(true) {
 		return
 	}
 	Stop()
@@ -195,7 +193,7 @@ func writeAtEnd(key, path string, write func(io.Writer) error) {
 
 // finish notes the end of the trace in its header.
 func finish(state uint32) {
-	*(*uint64)(unsafe.Add(header, tracefile.HEndCounter)) = rt.Clock()
-	*(*uint64)(unsafe.Add(header, tracefile.HEndMono)) = uint64(rt.Nanotime())
-	*(*uint32)(unsafe.Add(header, tracefile.HState)) |= state
+	*(*uint64)(unsafe.Add(top.header, tracefile.HEndCounter)) = rt.Clock()
+	*(*uint64)(unsafe.Add(top.header, tracefile.HEndMono)) = uint64(rt.Nanotime())
+	*(*uint32)(unsafe.Add(top.header, tracefile.HState)) |= state
 }

@@ -46,7 +46,7 @@ func fileHeader(pages int) unsafe.Pointer {
 		syscall.Close(fd)
 		fd = int(hi)
 	}
-	size := uintptr(tracefile.HeaderSize + pages*int(buffer.pageSize))
+	size := uintptr(tracefile.HeaderSize + pages*int(top.pageSize))
 	if err := syscall.Ftruncate(fd, int64(size)); err != nil {
 		rt.Fatal("the trace file " + file.path + " cannot be made as large as it must be: " + err.Error())
 		return nil
@@ -76,11 +76,11 @@ func filePage(i int) unsafe.Pointer {
 	if file.base == nil {
 		return nil
 	}
-	off := uintptr(tracefile.HeaderSize + i*int(buffer.pageSize))
-	if off+uintptr(buffer.pageSize) > file.size {
+	off := uintptr(tracefile.HeaderSize + i*int(top.pageSize))
+	if off+uintptr(top.pageSize) > file.size {
 		return nil
 	}
-	if end := off + uintptr(buffer.pageSize); end > file.allocated && !allocate(end) {
+	if end := off + uintptr(top.pageSize); end > file.allocated && !allocate(end) {
 		*(*uint32)(unsafe.Add(file.base, tracefile.HState)) |= tracefile.StateNoSpace
 		return nil
 	}

@@ -46,7 +46,7 @@ func (u *user) apply(t *hook.Table) {
 // filters returns the tracer's filters. The profile has the current tracer's until it gets its own.
 func (u *user) filters() *filterList {
 	if u == &profile.user && !profile.own {
-		return &trace.filterList
+		return &top.filterList
 	}
 	return &u.filterList
 }

@@ -31,6 +31,8 @@ type goroutine struct {
 	data    unsafe.Pointer
 	room    uint16 // blocks of data that there are …
 	used    uint16 // … and in use
+
+	sequences *[maxArrays]sequence // for arrays other than the top one
 }
 
 const (
@@ -51,8 +53,6 @@ var goroutines struct {
 	live   int            // states in use
 	ended  uint64         // states taken back
 	broken uint64         // goroutines that ended with calls on their return stack
-	seq    uint64         // records of the goroutines that have ended
-	before uint64         // records of all of them when the buffer was last emptied
 	stacks [stackClasses]unsafe.Pointer
 	bytes  unsafe.Pointer // for small stacks
 	room   uintptr
@@ -78,7 +78,7 @@ func newGoroutine(slot *unsafe.Pointer) *goroutine {
 	s.live++
 	rt.Unlock()
 	old := *g // a state that was used before keeps its stack
-	*g = goroutine{stack: old.stack, data: old.data, room: old.room}
+	*g = goroutine{stack: old.stack, data: old.data, room: old.room, sequences: old.sequences}
 	g.Top, g.Room = old.stack, old.Room
 	var start uintptr
 	g.id, g.parent, start = rt.Who()
@@ -101,8 +101,14 @@ func drainDead() {
 		if g.Depth != 0 {
 			goroutines.broken++
 		}
-		goroutines.seq += g.Seq
+		top.ended += g.Seq
 		g.Seq = 0
+		for i := 1; g.sequences != nil && i < maxArrays; i++ {
+			if t := &g.sequences[i]; t.seq > 0 {
+				arrays[i].Load().ended += t.seq
+				*t = sequence{}
+			}
+		}
 		atomic.StoreUint32(&g.calling, 0)
 	}
 }
@@ -119,10 +125,17 @@ func eachGoroutine(do func(*goroutine)) {
 }
 
 // written counts the records of all goroutines, those that have ended included. Called with the runtime lock held.
-func written() uint64 {
+func (a *traceArray) written() uint64 {
 	drainDead()
-	n := goroutines.seq
-	eachGoroutine(func(g *goroutine) { n += g.Seq })
+	n := a.ended
+	eachGoroutine(func(g *goroutine) {
+		switch {
+		case a.index == 0:
+			n += g.Seq
+		case g.sequences != nil:
+			n += g.sequences[a.index].seq
+		}
+	})
 	return n
 }
 
@@ -167,7 +180,7 @@ func (g *goroutine) roomFor(d int32) bool {
 		if g.Depth > 0 {
 			g.top().Over++
 		}
-		atomic.AddUint64((*uint64)(unsafe.Add(header, tracefile.HOverrun)), 1)
+		atomic.AddUint64((*uint64)(unsafe.Add(top.header, tracefile.HOverrun)), 1)
 		return false
 	}
 	g.End = uintptr(g.stack) + uintptr(min(g.Room, graphLimit.Load()))*frameSize

@@ -82,12 +82,9 @@ func (l *limits) findFunctions() {
 }
 
 // chosen reports whether a goroutine is one of those that SetGoroutines and SetNotraceGoroutines name, or was started by one with
-// function-fork, and leaves that with it for those that it starts.
-func (l *limits) chosen(g *goroutine, slot *hook.Slot) bool {
-	var set uintptr
-	if slot.Set>>setShift == uintptr(l.generation) {
-		set = slot.Set & (setWanted | setUnwanted)
-	}
+// function-fork, and leaves that with it for those that it starts. What is left is the top array's: an instance sees those that were started by a goroutine
+// that it names, and not those that these start.
+func (u *user) chosen(g *goroutine, slot *hook.Slot) bool {
 	is := func(list []uint64) bool {
 		_, ok := slices.BinarySearch(list, g.id)
 		if !ok && rt.Fork != 0 {
@@ -95,41 +92,51 @@ func (l *limits) chosen(g *goroutine, slot *hook.Slot) bool {
 		}
 		return ok
 	}
-	if is(l.goroutines) {
-		set |= setWanted
+	wanted, unwanted := is(u.goroutines), is(u.notGoroutines)
+	if u == &top.user {
+		var set uintptr
+		if slot.Set>>setShift == uintptr(u.generation) {
+			set = slot.Set & (setWanted | setUnwanted)
+		}
+		if wanted {
+			set |= setWanted
+		}
+		if unwanted {
+			set |= setUnwanted
+		}
+		slot.Set = uintptr(u.generation)<<setShift | set
+		wanted, unwanted = set&setWanted != 0, set&setUnwanted != 0
 	}
-	if is(l.notGoroutines) {
-		set |= setUnwanted
-	}
-	slot.Set = uintptr(l.generation)<<setShift | set
-	return set&setUnwanted == 0 && (len(l.goroutines) == 0 || set&setWanted != 0)
+	return !unwanted && (len(u.goroutines) == 0 || wanted)
 }
 
 // SetThreshold limits the graph tracer to calls that take as long or longer (tracing_thresh); 0 is no limit. Their returns are recorded, with
 // their duration, and no entries.
-func SetThreshold(d time.Duration) error {
+func SetThreshold(d time.Duration) error { return top.setThreshold(d) }
+
+func (u *user) setThreshold(d time.Duration) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
 	if d < 0 {
 		return fmt.Errorf("tracing_thresh is 0, for no limit, or more, not %v", d)
 	}
-	return trace.setLimit(func() {
-		trace.ns = int64(d)
-		trace.threshold = ticksOf(trace.ns)
+	return u.setLimit(func() {
+		u.ns = int64(d)
+		u.threshold = ticksOf(u.ns)
 	})
 }
 
 // SetGraphFunction limits the graph tracer to calls of the functions that match one of the globs, and what they call (set_graph_function);
 // without globs it traces all. A glob that matches no function is an error, and changes nothing.
 func SetGraphFunction(globs ...string) error {
-	return trace.setGraphPatterns("set_graph_function", globs, &trace.graphFunction)
+	return top.setGraphPatterns("set_graph_function", globs, &top.graphFunction)
 }
 
 // SetGraphNotrace excludes calls of the functions that match one of the globs, and what they call, also from what SetGraphFunction names
 // (set_graph_notrace).
 func SetGraphNotrace(globs ...string) error {
-	return trace.setGraphPatterns("set_graph_notrace", globs, &trace.graphNotrace)
+	return top.setGraphPatterns("set_graph_notrace", globs, &top.graphNotrace)
 }
 
 func (u *user) setGraphPatterns(what string, texts []string, list *patterns) error {
@@ -148,20 +155,22 @@ func (u *user) setGraphPatterns(what string, texts []string, list *patterns) err
 
 // SetGoroutines limits tracing to some goroutines (set_ftrace_pid), without numbers to none; with the option function-fork those that they start
 // are traced too, if they are started after this call. Goid returns the number of a goroutine.
-func SetGoroutines(ids ...uint64) error { return setGoroutines(&trace.goroutines, ids) }
+func SetGoroutines(ids ...uint64) error { return top.setGoroutines(&top.goroutines, ids) }
 
 // SetNotraceGoroutines excludes goroutines from tracing, also those that SetGoroutines names (set_ftrace_notrace_pid).
-func SetNotraceGoroutines(ids ...uint64) error { return setGoroutines(&trace.notGoroutines, ids) }
+func SetNotraceGoroutines(ids ...uint64) error {
+	return top.setGoroutines(&top.notGoroutines, ids)
+}
 
-func setGoroutines(list *[]uint64, ids []uint64) error {
+func (u *user) setGoroutines(list *[]uint64, ids []uint64) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
-	return trace.setLimit(func() {
+	return u.setLimit(func() {
 		*list = ids
-		trace.generation++
+		u.generation++
 	})
 }
 
@@ -179,8 +188,8 @@ func (u *user) setLimit(change func()) error {
 	ctl.Lock()
 	defer ctl.Unlock()
 	startBuffer()
-	if u == &trace {
-		quiesce()
+	if u.array != nil {
+		quiesce(u)
 		change()
 		usePointers()
 		return nil
@@ -201,7 +210,7 @@ func ticksOf(ns int64) uint64 {
 		return uint64(ns)
 	}
 	awaitClock()
-	ticks := rt.Clock() - *(*uint64)(unsafe.Add(header, tracefile.HCounter))
-	mono := uint64(rt.Nanotime()) - *(*uint64)(unsafe.Add(header, tracefile.HMono))
+	ticks := rt.Clock() - *(*uint64)(unsafe.Add(top.header, tracefile.HCounter))
+	mono := uint64(rt.Nanotime()) - *(*uint64)(unsafe.Add(top.header, tracefile.HMono))
 	return max(1, uint64(float64(ns)*float64(ticks)/float64(mono)))
 }

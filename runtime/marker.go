@@ -13,7 +13,13 @@ import (
 // It may be called from anywhere, also while no tracer is on, when it does nothing and formats nothing, and nothing while tracers
 // are being switched. It allocates as fmt does.
 func Marker(format string, args ...any) {
-	if rt == nil || !tracing.Load() || header == nil || stopped() || trace.paused.Load() {
+	if tracing.Load() { // and so what it needs is there
+		top.marker(format, args)
+	}
+}
+
+func (a *traceArray) marker(format string, args []any) {
+	if rt == nil || !tracing.Load() || a.header == nil || stopped() || a.paused.Load() {
 		return
 	}
 	text := fmt.Sprintf(format, args...)
@@ -21,12 +27,10 @@ func Marker(format string, args ...any) {
 	if slot == nil {
 		return
 	}
-	if !tracing.Load() || quiet.Load() { // what switches waits for those that have passed here
-		rt.Done()
-		return
+	if a.writable() {
+		g, p := newStates(slot, proc)
+		p.in(a).markText(g, text)
 	}
-	g, p := newStates(slot, proc)
-	p.markText(g, text)
 	rt.Done()
 }
 
@@ -53,7 +57,7 @@ func (p *processor) mark(g *goroutine, text string) {
 	*(*[2]uint64)(r) = [2]uint64{w0, w1}
 	b := unsafe.Slice((*byte)(unsafe.Add(r, tracefile.RecordSize)), extra*tracefile.RecordSize)
 	clear(b[copy(b, text):])
-	g.Seq++
+	g.sequence(p.array).seq++
 	p.commit(size, extra)
 }
 
@@ -71,5 +75,8 @@ func SetGoroutineName(name string) {
 	g.name = [len(g.name)]byte{}
 	copy(g.name[:tracefile.MaxName], name)
 	g.Turn = 0 // say it
+	for i := 1; g.sequences != nil && i < maxArrays; i++ {
+		g.sequences[i].turn = 0
+	}
 	rt.Done()
 }

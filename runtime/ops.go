@@ -175,8 +175,8 @@ func (u *user) register(name, what string, set func(*user), returns bool) error 
 	if u.bit != 0 {
 		return fail(errRegistered)
 	}
-	if name == trace.name || name == profile.name || name == triggers.name || slices.ContainsFunc(users.slot[:], func(o *user) bool { return o != nil && o.name == name }) {
-		return fmt.Errorf("there is a tracer %q already", name)
+	if nameTaken(name) {
+		return fmt.Errorf("there is a tracer or an instance %q already", name)
 	}
 	u.name, u.kind = name, calling
 	if err := u.lend(returns); err != nil {
@@ -212,7 +212,7 @@ func (u *user) unregister() error {
 	u.clear()
 	usePointers()
 	if defaultUser == u {
-		defaultUser = &trace
+		defaultUser = &top.user
 	}
 	ctl.Unlock()
 	u.await() // without the lock: a callback may want it
@@ -272,7 +272,7 @@ func (u *user) setFilter(texts []string, except, add bool) error {
 	}
 	*list = l
 	u.applied = false
-	if u == &trace && !profile.own {
+	if u == &top.user && !profile.own {
 		profile.applied = false
 		profile.applyAll()
 	}
@@ -319,7 +319,7 @@ func (l patterns) empty() bool {
 }
 
 // defaultUser is whose filter the function SetFilter sets. Guarded by ctl.
-var defaultUser = &trace
+var defaultUser = &top.user
 
 // A FunctionTracer is a line of FunctionTracers.
 type FunctionTracer struct {
@@ -340,12 +340,15 @@ func FunctionTracers() []FunctionTracer {
 }
 
 func functionTracers() []*user {
-	list := []*user{&trace}
+	list := []*user{&top.user}
 	if profile.wanted {
 		list = append(list, &profile.user)
 	}
+	for _, in := range instances {
+		list = append(list, &in.home.user)
+	}
 	for _, u := range users.slot {
-		if u != nil && u != &trace && u != &profile.user && u != &triggers.user && !u.leaving {
+		if u != nil && u.array == nil && u != &profile.user && u != &triggers.user && !u.leaving {
 			list = append(list, u)
 		}
 	}

@@ -3,7 +3,6 @@ package ftrace
 import (
 	"context"
 	"io"
-	"sync"
 	"time"
 	"unsafe"
 
@@ -12,14 +11,20 @@ import (
 
 // A Pipe takes records out of the buffer and writes them as text (trace_pipe): what it has written no other reader gets. A Pipe may be used by
 // one goroutine at a time, and there may be several; each gets a part.
-type Pipe struct{ text *tracefile.Pipe }
+type Pipe struct {
+	array *traceArray
+	in    *Instance // whose it is, if it is not the top one
+	text  *tracefile.Pipe
+}
 
 // NewPipe makes a pipe.
-func NewPipe() (*Pipe, error) {
+func NewPipe() (*Pipe, error) { return top.newPipe() }
+
+func (a *traceArray) newPipe() (*Pipe, error) {
 	if rt == nil {
 		return nil, ErrNotInstrumented
 	}
-	return &Pipe{tracefile.NewPipe()}, nil
+	return &Pipe{array: a, text: tracefile.NewPipe()}, nil
 }
 
 // WriteNow writes what is in the buffer now, in order of time, and takes it out. It may be called at any time, also while tracing goes on, and
@@ -27,8 +32,16 @@ func NewPipe() (*Pipe, error) {
 //
 // If w fails, what was taken out is gone.
 func (p *Pipe) WriteNow(w io.Writer) error {
-	ensureBuffer()
-	t, o, err := traceOf(consume())
+	if p.in != nil {
+		return p.in.do(func(*traceArray) error { return p.write(w) })
+	}
+	return p.write(w)
+}
+
+func (p *Pipe) write(w io.Writer) error {
+	a := p.array
+	a.ensureBuffer()
+	t, o, err := a.traceOf(a.consume())
 	if err != nil {
 		return err
 	}
@@ -51,38 +64,35 @@ func (p *Pipe) Follow(ctx context.Context, w io.Writer) error {
 	}
 }
 
-// consuming is held by who takes records out.
-var consuming sync.Mutex
-
 // consume copies what has not been read, and takes it out.
-func consume() (head []byte, pages [][]byte, tabs []tracefile.Table) {
-	consuming.Lock()
-	defer consuming.Unlock()
-	readers.RLock()
-	defer readers.RUnlock()
+func (a *traceArray) consume() (head []byte, pages [][]byte, tabs []tracefile.Table) {
+	a.consuming.Lock()
+	defer a.consuming.Unlock()
+	a.readers.RLock()
+	defer a.readers.RUnlock()
 	awaitClock()
-	size := int(buffer.pageSize)
+	size := int(a.pageSize)
 	rt.Lock()
-	n := buffer.used
+	n := a.used
 	rt.Unlock()
 	for range n { // pages that are retired from now on come next time
 		dst := make([]byte, size)
 		rt.Lock()
-		if buffer.oldest == nil {
+		if a.oldest == nil {
 			rt.Unlock()
 			break
 		}
-		c := buffer.unretire()
+		c := a.unretire()
 		rt.Unlock()
 		copyPage(dst, unsafe.Slice((*byte)(c), size))
 		rt.Lock()
 		ownerOf(c).read += records(c)
-		buffer.drop(c)
+		a.drop(c)
 		rt.Unlock()
 		pages = append(pages, dst)
 	}
 	rt.Lock()
-	p := processors
+	p := a.processors
 	rt.Unlock()
 	for ; p != nil; p = p.next {
 		dst := make([]byte, size)
@@ -98,6 +108,6 @@ func consume() (head []byte, pages [][]byte, tabs []tracefile.Table) {
 		rt.Unlock()
 		pages = append(pages, dst)
 	}
-	head, tabs = headAndTables()
+	head, tabs = a.headAndTables()
 	return head, pages, tabs
 }

@@ -17,34 +17,26 @@ type processor struct {
 	overwritten, read, dropped uint64 // records, since the buffer was last emptied; aligned also where words have 4 bytes
 
 	id   int32
-	lost uint32 // records dropped since the last page
-	next *processor
+	lost uint32     // records dropped since the last page
+	next *processor // of the array's
+
+	array  *traceArray
+	others *[maxArrays]*processor // the P's for other arrays, if this is the top one's
 }
 
 // Ps lie so far apart that two of them share no cache line, nor a pair of lines that are fetched together.
-const processorSize = 128
+const processorSize = 256
 
 // turnShift leaves room for the number of the P in a turn, so that no two are the same.
 const turnShift = 20
 
 var _ [processorSize - unsafe.Sizeof(processor{})]byte
 
-// processors links all of them. Guarded by the runtime lock.
-var processors *processor
-
 // newStates gives the calling goroutine and its P the states that they lack.
 func newStates(slot, proc *unsafe.Pointer) (*goroutine, *processor) {
 	p := (*processor)(*proc)
 	if p == nil {
-		id := rt.Proc()
-		rt.Lock()
-		p = (*processor)(rt.Alloc(processorSize))
-		p.id = id
-		p.Turn = uint64(id) & (1<<turnShift - 1)
-		p.next = processors
-		processors = p
-		buffer.procs++
-		rt.Unlock()
+		p = newProcessor(&top, rt.Proc())
 		*proc = unsafe.Pointer(p)
 	}
 	g := (*goroutine)(*slot)
@@ -54,13 +46,26 @@ func newStates(slot, proc *unsafe.Pointer) (*goroutine, *processor) {
 	return g, p
 }
 
+func newProcessor(a *traceArray, id int32) *processor {
+	rt.Lock()
+	p := (*processor)(rt.Alloc(processorSize))
+	p.array, p.id = a, id
+	p.Turn = uint64(id) & (1<<turnShift - 1)
+	p.next = a.processors
+	a.processors = p
+	a.procs++
+	rt.Unlock()
+	return p
+}
+
 // ready makes sure that a record of the goroutine can follow: another page when this one is full, and a note of whose records come now.
 // Without a page the record is dropped.
 func (p *processor) ready(g *goroutine, now uint64) bool { return p.reserve(g, now, 1) }
 
 // reserve is ready for a record of so many pairs of words. A page has room for the longest.
 func (p *processor) reserve(g *goroutine, now uint64, size uint32) bool {
-	if g.Turn == p.Turn && size <= p.room() {
+	t := g.sequence(p.array)
+	if t.turn == p.Turn && size <= p.room() {
 		return true
 	}
 	kind, note := uint64(tracefile.KindSwitch), uint32(2)
@@ -68,18 +73,18 @@ func (p *processor) reserve(g *goroutine, now uint64, size uint32) bool {
 		kind, note = tracefile.KindNamed, 3
 	}
 	if note+size > p.room() && !p.nextPage(now) {
-		g.Seq++
+		t.seq++
 		return false
 	}
 	r := (*[6]uint64)(p.At)
 	r[0], r[1] = now<<8|kind, g.id
-	r[2], r[3] = uint64(g.start)|g.Seq<<32, g.parent
+	r[2], r[3] = uint64(g.start)|t.seq<<32, g.parent
 	if kind == tracefile.KindNamed {
 		*(*[len(g.name)]byte)(unsafe.Pointer(&r[4])) = g.name
 	}
 	p.commit(note, note)
 	p.Turn += 1 << turnShift
-	g.Turn = p.Turn
+	t.turn = p.Turn
 	return true
 }
 
@@ -99,17 +104,18 @@ func (p *processor) commit(size, extra uint32) {
 
 // nextPage gives the P another page.
 func (p *processor) nextPage(now uint64) bool {
-	if buffer.stuck.Load() {
+	b := p.array
+	if b.stuck.Load() {
 		p.drop()
 		return false
 	}
 	rt.Lock()
 	if p.Page != nil {
 		*(*uint64)(unsafe.Add(p.Page, tracefile.PEnd)) = now
-		buffer.retire(p.Page)
+		b.retire(p.Page)
 		p.Page, p.At, p.End = nil, nil, 0
 	}
-	c := buffer.get()
+	c := b.get()
 	if c == nil {
 		rt.Unlock()
 		p.drop()
@@ -120,8 +126,8 @@ func (p *processor) nextPage(now uint64) bool {
 	// Readers look at magic, commit and the assignment's number before and after they copy.
 	atomic.StoreUint32(u32(tracefile.PMagic), 0)
 	atomic.StoreUint32(u32(tracefile.PCommit), 0)
-	buffer.gen++
-	atomic.StoreUint64(u64(tracefile.PGen), buffer.gen)
+	b.gen++
+	atomic.StoreUint64(u64(tracefile.PGen), b.gen)
 	*u64(tracefile.PCounter) = now
 	*u64(tracefile.PMono) = uint64(rt.Nanotime())
 	*u32(tracefile.PProc) = uint32(p.id)
@@ -132,7 +138,7 @@ func (p *processor) nextPage(now uint64) bool {
 	atomic.StoreUint32(u32(tracefile.PMagic), tracefile.PageMagic)
 	rt.Unlock()
 	p.Page, p.At = c, unsafe.Add(c, tracefile.PageHeaderSize)
-	p.End = uintptr(p.At) + uintptr(buffer.pageSize-tracefile.PageHeaderSize)/tracefile.RecordSize*tracefile.RecordSize
+	p.End = uintptr(p.At) + uintptr(b.pageSize-tracefile.PageHeaderSize)/tracefile.RecordSize*tracefile.RecordSize
 	p.lost = 0
 	return true
 }
@@ -141,5 +147,5 @@ func (p *processor) nextPage(now uint64) bool {
 func (p *processor) drop() {
 	p.lost++
 	atomic.AddUint64(&p.dropped, 1)
-	atomic.AddUint64((*uint64)(unsafe.Add(header, tracefile.HDropped)), 1)
+	atomic.AddUint64((*uint64)(unsafe.Add(p.array.header, tracefile.HDropped)), 1)
 }

@@ -134,7 +134,7 @@ func setProfile(on bool) error {
 		return nil
 	}
 	startBuffer()
-	quiesce()
+	quiesce(&profile.user)
 	if on {
 		if err := profile.lend(true); err != nil {
 			usePointers()
@@ -160,7 +160,7 @@ func ResetProfile() error {
 	}
 	ctl.Lock()
 	defer ctl.Unlock()
-	quiesce()
+	quiesce(&profile.user)
 	eachStat(func(p *processor, _ uint32, s *hook.Stat) {
 		*histogram(s) = [tracefile.HistBuckets]uint32{}
 		*s = hook.Stat{Min: ^uint64(0)}
@@ -173,7 +173,7 @@ func ResetProfile() error {
 // eachStat calls do with what each P has counted of each function.
 func eachStat(do func(p *processor, id uint32, s *hook.Stat)) {
 	rt.Lock()
-	p := processors
+	p := top.processors
 	rt.Unlock()
 	for ; p != nil; p = p.next {
 		rt.Lock()
@@ -209,7 +209,7 @@ func (s *FuncStats) Percentile(q float64) time.Duration {
 
 // Profile returns what was counted, the function with the longest total time first. It may be called while counting goes on.
 func Profile() []FuncStats {
-	if rt == nil || header == nil {
+	if rt == nil || top.header == nil {
 		return nil
 	}
 	ctl.Lock()

@@ -34,7 +34,7 @@ func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr 
 	if p.ready(g, now) {
 		p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
 	}
-	return g.push(site, now, rt.Mode, trace.graph)
+	return g.push(site, now, rt.Mode, top.graph)
 }
 
 // graphExitSlow is graphExit in full.

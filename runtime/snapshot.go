@@ -25,15 +25,17 @@ type SnapshotOptions struct {
 //
 // It may be called at any time and by any number of goroutines. It returns ErrNotInstrumented in a program without hooks, and otherwise errors of w
 // alone.
-func Snapshot(w io.Writer, o SnapshotOptions) error {
+func Snapshot(w io.Writer, o SnapshotOptions) error { return top.writeSnapshot(w, o) }
+
+func (a *traceArray) writeSnapshot(w io.Writer, o SnapshotOptions) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
-	ensureBuffer()
+	a.ensureBuffer()
 	awaitClock()
-	readers.RLock()
-	defer readers.RUnlock()
-	now, size := rt.Clock(), int(buffer.pageSize)
+	a.readers.RLock()
+	defer a.readers.RUnlock()
+	now, size := rt.Clock(), int(a.pageSize)
 	since := uint64(0)
 	if !o.Since.IsZero() {
 		if d := max(1, time.Since(o.Since)); o.Last <= 0 || d < o.Last {
@@ -43,13 +45,13 @@ func Snapshot(w io.Writer, o SnapshotOptions) error {
 	if o.Last > 0 {
 		since = now - min(now, ticksOf(int64(o.Last)))
 	}
-	pages := recentPages(since)
+	pages := a.recentPages(since)
 	if o.MaxBytes > 0 {
 		pages = pages[:min(len(pages), max(1, int(o.MaxBytes/int64(size))))]
 	}
 	// The metadata comes last, since it names what the pages hold, so the header cannot say how many pages there are. Those that are left out are
 	// written as pages that are not in use.
-	head, tabs := headAndTables()
+	head, tabs := a.headAndTables()
 	le := binary.LittleEndian
 	le.PutUint64(head[tracefile.HSince:], since)
 	le.PutUint32(head[tracefile.HPages:], ^uint32(0)) // as many as there are
@@ -94,13 +96,13 @@ type recentPage struct {
 }
 
 // recentPages returns the pages that hold records since a reading of the clock, the newest first.
-func recentPages(since uint64) []recentPage {
+func (a *traceArray) recentPages(since uint64) []recentPage {
 	rt.Lock()
-	n := buffer.n
+	n := a.n
 	rt.Unlock()
 	list := make([]recentPage, 0, n)
 	for i := range n {
-		c := *buffer.at(i)
+		c := *a.at(i)
 		u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(c, off)) }
 		if atomic.LoadUint32((*uint32)(c)) != tracefile.PageMagic {
 			continue

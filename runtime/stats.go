@@ -37,18 +37,20 @@ type CPUStats struct {
 var mismatches atomic.Uint64
 
 // ReadStats returns the counts. It is zero in a program without hooks.
-func ReadStats() (s Stats) {
+func ReadStats() Stats { return top.readStats() }
+
+func (a *traceArray) readStats() (s Stats) {
 	if rt == nil {
 		return s
 	}
-	for _, c := range ReadCPUStats() {
+	for _, c := range a.readCPUStats() {
 		s.Entries += c.Entries
 		s.Overwritten += c.Overwritten
 		s.Dropped += c.Dropped
 		s.Read += c.Read
 	}
 	rt.Lock()
-	s.Written = written() - goroutines.before
+	s.Written = a.written() - a.before
 	s.Goroutines, s.Ended, s.Unbalanced = goroutines.live, goroutines.ended, goroutines.broken
 	rt.Unlock()
 	s.Overruns = Overruns()
@@ -58,25 +60,27 @@ func ReadStats() (s Stats) {
 
 // ReadCPUStats returns the counts of every P on which a record was made, in their order. Sums of them are exact when nothing is being traced;
 // otherwise they are of almost one moment.
-func ReadCPUStats() (list []CPUStats) {
+func ReadCPUStats() []CPUStats { return top.readCPUStats() }
+
+func (a *traceArray) readCPUStats() (list []CPUStats) {
 	if rt == nil {
 		return nil
 	}
-	ensureBuffer()
-	readers.RLock()
-	defer readers.RUnlock()
+	a.ensureBuffer()
+	a.readers.RLock()
+	defer a.readers.RUnlock()
 	rt.Lock()
-	n := buffer.procs
+	n := a.procs
 	rt.Unlock()
 	list = make([]CPUStats, 0, n+8)
 	rt.Lock()
 	defer rt.Unlock()
-	for p := processors; p != nil && len(list) < cap(list); p = p.next {
+	for p := a.processors; p != nil && len(list) < cap(list); p = p.next {
 		list = append(list, CPUStats{CPU: int(p.id), Overwritten: p.overwritten, Dropped: atomic.LoadUint64(&p.dropped), Read: p.read})
 	}
 	slices.SortFunc(list, func(a, b CPUStats) int { return a.CPU - b.CPU })
-	for i := range buffer.n {
-		c := *buffer.at(i)
+	for i := range a.n {
+		c := *a.at(i)
 		if atomic.LoadUint32((*uint32)(c)) != tracefile.PageMagic {
 			continue
 		}

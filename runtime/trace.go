@@ -13,7 +13,6 @@ import (
 )
 
 var (
-	textOptions tracefile.Options
 	textMu      sync.Mutex
 	noGraphTime bool // the profile's times are without the calls below
 )
@@ -29,11 +28,7 @@ func SetOption(name string) error {
 		if rt == nil {
 			return ErrNotInstrumented
 		}
-		rt.Lock()
-		buffer.keep = name == "nooverwrite"
-		buffer.stuck.Store(false) // it will find out
-		rt.Unlock()
-		return nil
+		return top.setOption(name)
 	case "sleep-time", "nosleep-time", "function-fork", "nofunction-fork":
 		if rt == nil {
 			return ErrNotInstrumented
@@ -47,7 +42,7 @@ func SetOption(name string) error {
 				rt.Fork = 1
 			}
 		default:
-			quiesce() // calls that are in progress do not know how long they slept
+			quiesce(&profile.user) // calls that are in progress do not know how long they slept
 			profile.awake = name == "nosleep-time"
 			rt.Sleep = 0
 			if profile.awake && profile.wanted {
@@ -62,21 +57,35 @@ func SetOption(name string) error {
 		noGraphTime = name == "nograph-time"
 		return nil
 	}
+	return top.setOption(name)
+}
+
+// setOption sets an option of the array.
+func (a *traceArray) setOption(name string) error {
+	if name == "overwrite" || name == "nooverwrite" {
+		rt.Lock()
+		a.keep = name == "nooverwrite"
+		a.stuck.Store(false) // it will find out
+		rt.Unlock()
+		return nil
+	}
 	textMu.Lock()
 	defer textMu.Unlock()
-	return textOptions.Set(name)
+	return a.options.Set(name)
 }
 
 // WriteTrace writes what is in the buffer as the kernel's file "trace" does: in the format of the function or function_graph tracer, a
 // goroutine for the task and a P for the CPU. It may be called at any time, also while tracing goes on, and consumes nothing.
 //
 // It returns ErrNotInstrumented in a program without hooks, and otherwise errors of w alone.
-func WriteTrace(w io.Writer) error {
+func WriteTrace(w io.Writer) error { return top.writeTrace(w) }
+
+func (a *traceArray) writeTrace(w io.Writer) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
-	ensureBuffer()
-	t, o, err := traceOf(snapshot())
+	a.ensureBuffer()
+	t, o, err := a.traceOf(a.snapshot())
 	if err != nil {
 		return err
 	}
@@ -84,7 +93,7 @@ func WriteTrace(w io.Writer) error {
 }
 
 // traceOf makes a trace of what was copied, to be written with the options that are set.
-func traceOf(head []byte, pages [][]byte, tabs []tracefile.Table) (*tracefile.Trace, tracefile.Options, error) {
+func (a *traceArray) traceOf(head []byte, pages [][]byte, tabs []tracefile.Table) (*tracefile.Trace, tracefile.Options, error) {
 	t, err := tracefile.New(head, len(pages), func(i int, buf []byte) []byte { return pages[i][:len(buf)] }, tabs)
 	if err != nil {
 		return nil, tracefile.Options{}, err
@@ -92,51 +101,53 @@ func traceOf(head []byte, pages [][]byte, tabs []tracefile.Table) (*tracefile.Tr
 	t.Symbol = symbol
 	textMu.Lock()
 	defer textMu.Unlock()
-	return t, textOptions, nil
+	return t, a.options, nil
 }
 
-// Reset empties the buffer.
-func Reset() error {
+// Reset empties the a.
+func Reset() error { return top.resetAll() }
+
+func (a *traceArray) resetAll() error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
 	ctl.Lock()
 	defer ctl.Unlock()
-	startBuffer()
-	quiesce()
-	buffer.reset()
+	a.startBuffer()
+	quiesce(&a.user)
+	a.reset()
 	usePointers()
 	return nil
 }
 
 // snapshot copies the trace. A page that is overwritten while it is copied is left out.
-func snapshot() (head []byte, pages [][]byte, tabs []tracefile.Table) {
+func (a *traceArray) snapshot() (head []byte, pages [][]byte, tabs []tracefile.Table) {
 	awaitClock()
-	readers.RLock()
-	defer readers.RUnlock()
+	a.readers.RLock()
+	defer a.readers.RUnlock()
 	rt.Lock()
-	n, size := buffer.n, int(buffer.pageSize)
+	n, size := a.n, int(a.pageSize)
 	rt.Unlock()
 	for i := range n {
 		dst := make([]byte, size)
-		copyPage(dst, unsafe.Slice((*byte)(*buffer.at(i)), size))
+		copyPage(dst, unsafe.Slice((*byte)(*a.at(i)), size))
 		pages = append(pages, dst)
 	}
-	head, tabs = headAndTables()
+	head, tabs = a.headAndTables()
 	return head, pages, tabs
 }
 
 // awaitClock waits until the rate of the clock is known: to as many digits as the trace is long, since readings are 50 ns apart at worst.
 func awaitClock() {
-	for since := *(*uint64)(unsafe.Add(header, tracefile.HMono)); uint64(rt.Nanotime())-since < 2e6; {
+	for since := *(*uint64)(unsafe.Add(top.header, tracefile.HMono)); uint64(rt.Nanotime())-since < 2e6; {
 	}
 }
 
 // headAndTables copies the header, with a pair of readings of the clock, and describes the functions.
-func headAndTables() (head []byte, tabs []tracefile.Table) {
+func (a *traceArray) headAndTables() (head []byte, tabs []tracefile.Table) {
 	head = make([]byte, tracefile.HeaderSize)
 	rt.Lock()
-	copy(head, unsafe.Slice((*byte)(header), tracefile.HeaderSize))
+	copy(head, unsafe.Slice((*byte)(a.header), tracefile.HeaderSize))
 	rt.Unlock()
 	le := binary.NativeEndian
 	le.PutUint64(head[tracefile.HEndCounter:], rt.Clock())

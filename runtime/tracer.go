@@ -117,11 +117,9 @@ var (
 var ctl sync.Mutex
 
 var (
-	added   []*tracer // by Register
-	current = &nop
+	added   []*tracer   // by Register
 	tracing atomic.Bool // a tracer other than nop, or the profile, is on
 	quiet   atomic.Bool // between quiesce and usePointers: markers are not made either
-	last    *tracer     // whose records the buffer holds
 )
 
 // AvailableTracers returns the names that SetTracer takes (available_tracers).
@@ -152,7 +150,7 @@ func findTracer(name string) *tracer {
 func CurrentTracer() string {
 	ctl.Lock()
 	defer ctl.Unlock()
-	return current.name
+	return top.current.name
 }
 
 // Register makes a tracer available under its name. It may be called at any time; a tracer that FTGO_TRACER should be able to name must
@@ -194,7 +192,7 @@ func Register(t Tracer) error {
 	added = append(added, n)
 	if n.name == env.tracer {
 		env.tracer = ""
-		return setTracer(n)
+		return top.setTracer(n)
 	}
 	return nil
 }
@@ -210,7 +208,9 @@ func setPointers(enter enterFn, exit exitFn) {
 // be read.
 //
 // The error says which tracers there are if name is not one of them.
-func SetTracer(name string) error {
+func SetTracer(name string) error { return top.selectTracer(name) }
+
+func (a *traceArray) selectTracer(name string) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
@@ -220,57 +220,64 @@ func SetTracer(name string) error {
 	if t == nil {
 		return noTracer(name)
 	}
-	return setTracer(t)
+	return a.setTracer(t)
 }
 
 func noTracer(name string) error {
 	return fmt.Errorf("there is no tracer %q: available are %s", name, strings.Join(availableTracers(), ", "))
 }
 
-func setTracer(t *tracer) error {
-	quiesce()
+func (a *traceArray) setTracer(t *tracer) error {
+	quiesce(&a.user)
 	defer usePointers()
-	trace.failed.Store(false)
+	a.failed.Store(false)
 	if t == &nop {
-		trace.clear()
-		if !trace.lingers() {
-			trace.giveBack()
+		a.clear()
+		if !a.lingers() {
+			a.giveBack()
 		}
-		current = t
+		a.current = t
 		return nil
 	}
 	returns := t.graphOps != nil || t.kind == recordsReturns
-	if err := trace.lend(returns); err != nil {
-		current = &nop
+	if err := a.lend(returns); err != nil {
 		return err
 	}
-	trace.kind, trace.ops, trace.graphOps = t.kind, t.ops, t.graphOps
-	trace.called = trace.called || t.kind == calling
-	current = t
-	startBuffer()
+	a.kind, a.ops, a.graphOps = t.kind, t.ops, t.graphOps
+	a.called = a.called || t.kind == calling
+	a.current = t
+	a.startBuffer()
 	if t.records() {
-		if last != nil && last != t {
-			buffer.reset()
+		if a.last != nil && a.last != t {
+			a.reset()
 		}
-		last = t
-		atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HTracer)), t.number)
+		a.last = t
+		atomic.StoreUint32((*uint32)(unsafe.Add(a.header, tracefile.HTracer)), t.number)
 	}
 	return nil
 }
 
-// startBuffer makes the buffer on first use.
+// startBuffer makes the top array's buffer on first use, which keeps the clock.
 func startBuffer() {
-	if header == nil {
-		buffer.start(env.buffer)
-		trace.threshold = ticksOf(trace.ns)
+	if top.header == nil {
+		top.start(top.size)
+		top.threshold = ticksOf(top.ns)
 		eachTable(describe)
 	}
 }
 
-// ensureBuffer is startBuffer for those who only look.
-func ensureBuffer() {
-	ctl.Lock()
+// startBuffer makes the array's buffer on first use.
+func (a *traceArray) startBuffer() {
 	startBuffer()
+	if a.header == nil {
+		a.start(a.size)
+	}
+}
+
+// ensureBuffer is startBuffer for those who only look.
+func (a *traceArray) ensureBuffer() {
+	ctl.Lock()
+	a.startBuffer()
 	ctl.Unlock()
 }
 
@@ -318,7 +325,7 @@ func SetMaxGraphDepth(depth int) error {
 	if depth < 0 || depth > 65535 {
 		return fmt.Errorf("max_graph_depth is 0, for no limit, to 65535, not %d", depth)
 	}
-	setDepth(func() { trace.maxDepth = int32(depth) })
+	setDepth(func() { top.maxDepth = int32(depth) })
 	return nil
 }
 
@@ -326,15 +333,15 @@ func SetMaxGraphDepth(depth int) error {
 func setDepth(set func()) {
 	ctl.Lock()
 	defer ctl.Unlock()
-	if header == nil {
+	if top.header == nil {
 		set()
 		setGraphLimit()
 		return
 	}
-	quiesce()
+	quiesceAll()
 	set()
 	setGraphLimit()
-	atomic.StoreUint32((*uint32)(unsafe.Add(header, tracefile.HMaxStack)), uint32(maxStack.Load()))
+	atomic.StoreUint32((*uint32)(unsafe.Add(top.header, tracefile.HMaxStack)), uint32(maxStack.Load()))
 	rt.Lock()
 	eachGoroutine(func(g *goroutine) { g.End = 0 })
 	rt.Unlock()
@@ -343,7 +350,7 @@ func setDepth(set func()) {
 
 func setGraphLimit() {
 	limit := maxStack.Load()
-	if d := trace.maxDepth; d > 0 {
+	if d := top.maxDepth; d > 0 {
 		limit = min(limit, d)
 	}
 	graphLimit.Store(limit)
@@ -351,10 +358,10 @@ func setGraphLimit() {
 
 // Overruns returns how many calls since the buffer was last emptied lay below the maximum depth of their return stack (trace_overrun).
 func Overruns() uint64 {
-	if header == nil {
+	if top.header == nil {
 		return 0
 	}
-	return atomic.LoadUint64((*uint64)(unsafe.Add(header, tracefile.HOverrun)))
+	return atomic.LoadUint64((*uint64)(unsafe.Add(top.header, tracefile.HOverrun)))
 }
 
 // A Token is what Enter hands to Exit.
@@ -411,7 +418,7 @@ func nanoseconds(c uint64) int64 {
 		return int64(c)
 	}
 	now, mono := rt.Clock(), rt.Nanotime()
-	first := *(*uint64)(unsafe.Add(header, tracefile.HCounter))
-	firstMono := *(*uint64)(unsafe.Add(header, tracefile.HMono))
+	first := *(*uint64)(unsafe.Add(top.header, tracefile.HCounter))
+	firstMono := *(*uint64)(unsafe.Add(top.header, tracefile.HMono))
 	return mono - int64(float64(now-c)*float64(uint64(mono)-firstMono)/float64(now-first))
 }

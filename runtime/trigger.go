@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -29,16 +28,18 @@ type trigger struct {
 // triggerRule is a trigger as it was set.
 type triggerRule struct {
 	pattern
+	array   *traceArray // whose records it is about
 	command string
 	count   int64 // negative for any number
 	do      func(f *Func, parentIP uintptr)
 }
 
-// triggers are all of them. The map is replaced when they change, and so is what it holds.
+// triggers are all of them. What hooks look at is replaced when they change. It is no map: the race detector sees accesses to maps, and not what orders
+// them here.
 var triggers = struct {
 	user
 	rules []*triggerRule
-	of    atomic.Pointer[map[uint32][]*trigger] // by number of the function
+	of    atomic.Pointer[[][]*trigger] // by number of the function; as long as it must be
 }{user: user{name: "triggers", kind: calling}}
 
 // triggerCommands are what functions can do.
@@ -57,7 +58,7 @@ var triggerCommands = []string{"dump", "snapshot", "stacktrace", "traceoff", "tr
 // The function's own call is recorded after that, or not. The patterns are those of SetFilter; triggers have nothing to do with the filters, and need no
 // tracer. A trigger that is taken back with a count is one that was set with a count, whatever it was; without, any. traceon and traceoff count only
 // when they change something.
-func SetTrigger(spec string) error { return setTrigger(spec, nil) }
+func SetTrigger(spec string) error { return top.setTrigger(spec, nil) }
 
 // SetTriggerFunc makes functions call do, at most count times each; 0 is no limit. It may be taken back by SetTrigger("!pattern:name"). do may do what an
 // OpsFunc may; if it panics all triggers are off.
@@ -72,10 +73,10 @@ func SetTriggerFunc(pattern, name string, count int, do func(f *Func, parentIP u
 	if count > 0 {
 		spec += ":" + strconv.Itoa(count)
 	}
-	return setTrigger(spec, do)
+	return top.setTrigger(spec, do)
 }
 
-func setTrigger(spec string, do func(*Func, uintptr)) error {
+func (a *traceArray) setTrigger(spec string, do func(*Func, uintptr)) error {
 	switch {
 	case rt == nil:
 		return ErrNotInstrumented
@@ -90,7 +91,7 @@ func setTrigger(spec string, do func(*Func, uintptr)) error {
 		return fmt.Errorf("trigger: %w", err)
 	}
 	text, remove := strings.CutPrefix(spec, "!")
-	r := &triggerRule{count: -1, do: do}
+	r := &triggerRule{array: a, count: -1, do: do}
 	if i := strings.LastIndexByte(text, ':'); i >= 0 {
 		if n, err := strconv.ParseInt(text[i+1:], 10, 32); err == nil {
 			if n < 0 || n == 0 && !remove {
@@ -114,13 +115,8 @@ func setTrigger(spec string, do func(*Func, uintptr)) error {
 		logError("trigger", strings.TrimPrefix(err.Error(), "trigger: "), spec, len(spec)-len(strings.TrimPrefix(spec, "!")))
 		return err
 	}
-	startBuffer()
-	all := map[uint32][]*trigger{}
-	if m := triggers.of.Load(); m != nil {
-		for id, list := range *m {
-			all[id] = slices.Clone(list)
-		}
-	}
+	a.startBuffer()
+	all := triggersByID()
 	if remove {
 		triggers.rules = slices.DeleteFunc(triggers.rules, func(o *triggerRule) bool { return o.text == r.text && r.takesBack(o) })
 		found := false
@@ -146,7 +142,7 @@ func setTrigger(spec string, do func(*Func, uintptr)) error {
 
 // takesBack reports whether a rule that is taken back means another one.
 func (r *triggerRule) takesBack(o *triggerRule) bool {
-	return r.command == o.command && (r.count < 0 || o.count >= 0)
+	return r.array == o.array && r.command == o.command && (r.count < 0 || o.count >= 0)
 }
 
 // each calls do with the numbers of those of a package's functions that the rule is for.
@@ -167,7 +163,7 @@ func (r *triggerRule) addTo(all map[uint32][]*trigger, t *hook.Table) {
 	r.each(t, func(id uint32) {
 		one := &trigger{rule: r}
 		one.left.Store(r.count)
-		all[id] = append(slices.DeleteFunc(all[id], func(o *trigger) bool { return o.rule.command == r.command }), one)
+		all[id] = append(slices.DeleteFunc(all[id], func(o *trigger) bool { return o.rule.command == r.command && o.rule.array == r.array }), one)
 	})
 }
 
@@ -179,11 +175,7 @@ func useTriggers(all map[uint32][]*trigger) error {
 			return err
 		}
 	}
-	triggers.of.Store(&all)
-	u.only = new(funcSet)
-	for id := range all {
-		u.only.insert(id)
-	}
+	storeTriggers(all)
 	raceAcquire()
 	u.failed.Store(false)
 	u.applied = false
@@ -200,31 +192,74 @@ func useTriggers(all map[uint32][]*trigger) error {
 	return nil
 }
 
+// triggersByID returns a copy of the triggers, by number of the function.
+func triggersByID() map[uint32][]*trigger {
+	all := map[uint32][]*trigger{}
+	if list := triggers.of.Load(); list != nil {
+		for id, l := range *list {
+			if len(l) > 0 {
+				all[uint32(id)] = slices.Clone(l)
+			}
+		}
+	}
+	return all
+}
+
+// storeTriggers makes them those that hooks see.
+func storeTriggers(all map[uint32][]*trigger) {
+	n := uint32(0)
+	only := new(funcSet)
+	for id := range all {
+		n = max(n, id+1)
+		only.insert(id)
+	}
+	list := make([][]*trigger, n)
+	for id, l := range all {
+		list[id] = l
+	}
+	triggers.of.Store(&list)
+	triggers.only = only
+}
+
+// forgetTriggers takes the triggers of an array back. Called with ctl held.
+func forgetTriggers(a *traceArray) {
+	if !slices.ContainsFunc(triggers.rules, func(r *triggerRule) bool { return r.array == a }) {
+		return
+	}
+	triggers.rules = slices.DeleteFunc(triggers.rules, func(r *triggerRule) bool { return r.array == a })
+	all := triggersByID()
+	for id, list := range all {
+		if all[id] = slices.DeleteFunc(list, func(t *trigger) bool { return t.rule.array == a }); len(all[id]) == 0 {
+			delete(all, id)
+		}
+	}
+	useTriggers(all)
+}
+
 // addTriggers gives the functions of a package that has come the triggers that wait for them.
 func addTriggers(t *hook.Table) {
-	all := maps.Clone(*triggers.of.Load())
+	all := triggersByID()
 	for _, r := range triggers.rules {
 		r.addTo(all, t)
 	}
-	triggers.of.Store(&all)
-	for id := range all {
-		triggers.only.insert(id)
-	}
+	storeTriggers(all)
 }
 
 // Triggers returns the triggers that are set, as the kernel lists them: function:command:unlimited, or function:command:count=3 for those that have so
 // many times left.
-func Triggers() []string {
+func Triggers() []string { return top.listTriggers() }
+
+func (a *traceArray) listTriggers() []string {
 	ctl.Lock()
 	defer ctl.Unlock()
-	m := triggers.of.Load()
-	if m == nil {
-		return nil
-	}
+	all := triggersByID()
 	var list []string
 	eachTable(func(t *hook.Table) {
 		eachNameOf(t, func(n *funcName) {
-			for _, o := range (*m)[t.Base+n.i] {
+			for _, o := range all[t.Base+n.i] {
+				if o.rule.array != a {
+					continue
+				}
 				times := "unlimited"
 				if left := o.left.Load(); left >= 0 {
 					times = "count=" + strconv.FormatInt(left, 10)
@@ -239,24 +274,31 @@ func Triggers() []string {
 
 // fire does what a function is to do.
 func (d *dispatch) fire() {
-	for _, t := range (*triggers.of.Load())[d.site.ID] {
+	all := *triggers.of.Load()
+	if d.site.ID >= uint32(len(all)) { // it has lost its own
+		return
+	}
+	for _, t := range all[d.site.ID] {
+		a := t.rule.array
 		switch t.rule.command {
 		case "traceon", "traceoff":
-			if off := t.rule.command == "traceoff"; trace.paused.Load() != off && t.take() {
-				trace.paused.Store(off)
+			if off := t.rule.command == "traceoff"; a.paused.Load() != off && t.take() {
+				a.paused.Store(off)
 			}
 		case "snapshot":
 			if t.take() {
-				keepSnapshot()
+				if c := a.copy(); c != nil {
+					a.kept.Store(c)
+				}
 			}
 		case "stacktrace":
 			if t.take() {
-				d.recordStack()
+				d.recordStack(a)
 			}
 		case "dump":
 			if t.take() {
-				if tr, o, err := traceOf(snapshot()); err == nil {
-					tr.WriteText(os.Stderr, o)
+				if c := a.copy(); c != nil {
+					c.write(a, os.Stderr)
 				}
 			}
 		default:
@@ -284,8 +326,8 @@ func (t *trigger) take() bool {
 }
 
 // recordStack records the goroutine's stack from the function on, as a marker.
-func (d *dispatch) recordStack() {
-	if trace.paused.Load() {
+func (d *dispatch) recordStack(a *traceArray) {
+	if a.paused.Load() {
 		return
 	}
 	pcs := make([]uintptr, 64)
@@ -310,55 +352,72 @@ func (d *dispatch) recordStack() {
 		}
 	}
 	_, p := newStates(d.slot, rt.Pin())
-	if !quiet.Load() { // what switches waits for those that have passed here
-		p.markText(d.g, strings.TrimSuffix(b.String(), "\n"))
+	if a.writable() {
+		p.in(a).markText(d.g, strings.TrimSuffix(b.String(), "\n"))
 	}
 	rt.Unpin()
 }
 
-// kept is the copy of the buffer that a trigger took last.
-var kept atomic.Pointer[bufferCopy]
-
+// bufferCopy is a copy of an array's buffer.
 type bufferCopy struct {
 	head  []byte
 	pages [][]byte
 	tabs  []tracefile.Table
 }
 
-func keepSnapshot() {
-	c := new(bufferCopy)
-	c.head, c.pages, c.tabs = snapshot()
-	kept.Store(c)
-}
-
 // WriteSnapshot writes what the trigger snapshot kept last as WriteTrace does (the kernel's file snapshot); nothing if it kept nothing.
-func WriteSnapshot(w io.Writer) error {
+func WriteSnapshot(w io.Writer) error { return top.writeKept(w) }
+
+func (a *traceArray) writeKept(w io.Writer) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
-	c := kept.Load()
+	c := a.kept.Load()
 	if c == nil {
 		return nil
 	}
-	t, o, err := traceOf(c.head, c.pages, c.tabs)
+	return c.write(a, w)
+}
+
+// copy copies the buffer; nil if there is none, or if the instance has been removed since the trigger was set off.
+func (a *traceArray) copy() *bufferCopy {
+	a.removing.RLock()
+	defer a.removing.RUnlock()
+	if a.header == nil {
+		return nil
+	}
+	c := new(bufferCopy)
+	c.head, c.pages, c.tabs = a.snapshot()
+	return c
+}
+
+func (c *bufferCopy) write(a *traceArray, w io.Writer) error {
+	t, o, err := a.traceOf(c.head, c.pages, c.tabs)
 	if err != nil {
 		return err
 	}
 	return t.WriteText(w, o)
 }
 
+// writable reports whether a note may be written, by one who is pinned: what switches waits for those that have passed here.
+func (a *traceArray) writable() bool {
+	return tracing.Load() && !quiet.Load() && !a.paused.Load() && a.header != nil
+}
+
 // SetTracingOn says whether records are made (tracing_on); they are at first. While they are not, tracers stay on: callbacks are called, the profile counts,
 // and triggers work.
-func SetTracingOn(on bool) error {
+func SetTracingOn(on bool) error { return top.setTracingOn(on) }
+
+func (a *traceArray) setTracingOn(on bool) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
 	ctl.Lock()
 	defer ctl.Unlock()
-	trace.paused.Store(!on)
+	a.paused.Store(!on)
 	usePointers()
 	return nil
 }
 
 // TracingOn reports whether records are made.
-func TracingOn() bool { return !trace.paused.Load() }
+func TracingOn() bool { return !top.paused.Load() }

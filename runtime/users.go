@@ -25,6 +25,7 @@ type user struct {
 	called  bool        // its kind has been calling since it was seen that no callback is under way
 	filterList
 	limits
+	array *traceArray // what it records into; nil if it records nothing
 
 	ops      *Ops // of one whose kind is calling: either or both
 	graphOps *GraphOps
@@ -57,9 +58,8 @@ var users struct {
 	graph   [maxGraphUsers]*user
 }
 
-// The two that are always there.
+// The profile is always there, as the top array is.
 var (
-	trace   = user{name: "trace"}
 	profile = profiler{user: user{name: "trace_profile", kind: counting}}
 )
 
@@ -85,7 +85,7 @@ func (u *user) lend(returns bool) error {
 	return nil
 }
 
-// lingers reports whether callbacks of the current tracer may be under way. SetTracer does not wait for them: it may be called from one.
+// lingers reports whether callbacks of an array's tracer may be under way. SetTracer does not wait for them: it may be called from one.
 func (u *user) lingers() bool {
 	if u.called {
 		rt.Barrier()
@@ -148,7 +148,7 @@ func sortUsers() {
 // usePointers makes the hooks call who is on. They keep being called meanwhile: a call sees what was before or what is now.
 func usePointers() {
 	sortUsers()
-	trace.setOn(current != &nop && !trace.failed.Load())
+	eachArray(func(a *traceArray) { a.setOn(a.current != &nop && !a.failed.Load()) })
 	profile.setOn(profile.wanted)
 	on := users.on.Load()
 	parents := uint32(0)
@@ -165,10 +165,10 @@ func usePointers() {
 	case on == 0:
 		enter, exit = enterStub, exitStub
 	case on&(on-1) != 0:
-	case on == trace.bit && trace.paused.Load():
-	case on == trace.bit && trace.kind == recordsCalls && !trace.ofSome(): // one alone, without limits
+	case on == top.bit && top.paused.Load():
+	case on == top.bit && top.kind == recordsCalls && !top.ofSome(): // one alone, without limits
 		enter, exit, direct = functionEnter, exitStub, hook.ModeFunction
-	case on == trace.bit && trace.kind == recordsReturns && !trace.limited():
+	case on == top.bit && top.kind == recordsReturns && !top.limited():
 		enter, exit, direct = graphEnter, graphExit, hook.ModeGraph
 	case on == profile.bit:
 		enter, exit = profileEnter, profileExit
@@ -187,23 +187,26 @@ func usePointers() {
 	nextGeneration()
 	setDirect(direct & rt.Direct)
 	eachUser(func(u *user) { u.applyAll() })
-	if tracing.Swap(trace.on() || profile.on() || triggers.on()) && !tracing.Load() {
+	some := profile.on() || triggers.on()
+	eachArray(func(a *traceArray) { some = some || a.on() })
+	if tracing.Swap(some) && !some {
 		rt.Barrier() // for markers, which look at tracing
 	}
 	quiet.Store(false)
 }
 
-// quiesce switches the current tracer and the profile off, and returns when nothing is under way in their functions: these are pinned to their
-// P, so when every P has passed a safe point they have ended (the kernel's synchronize_rcu). Other tracers stay on. A callback of the program's own may
-// still run. usePointers undoes it.
-func quiesce() {
+// quiesce switches tracers that record, or count, off, and returns when nothing is under way in their functions: these are pinned to their P, so when
+// every P has passed a safe point they have ended (the kernel's synchronize_rcu). Other tracers stay on. A callback of the program's own may still run.
+// usePointers undoes it.
+func quiesce(list ...*user) {
 	quiet.Store(true)
 	if !tracing.Load() {
 		return
 	}
 	setDirect(0)
-	trace.setOn(false)
-	profile.setOn(false)
+	for _, u := range list {
+		u.setOn(false)
+	}
 	if users.on.Load() == 0 {
 		setPointers(enterStub, exitStub)
 	} else {
@@ -211,7 +214,17 @@ func quiesce() {
 	}
 	rt.Barrier()
 	gen := nextGeneration()
-	trace.since, profile.since = gen, gen
+	for _, u := range list {
+		u.since = gen
+	}
+}
+
+// quiesceAll does so with all of them.
+func quiesceAll() {
+	list := make([]*user, 1, maxArrays+1)
+	list[0] = &profile.user
+	eachArray(func(a *traceArray) { list = append(list, &a.user) })
+	quiesce(list...)
 }
 
 // await returns when no callback of a user that has been switched off is under way. Hooks say which users they call before they leave their P.
