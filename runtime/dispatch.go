@@ -172,48 +172,61 @@ func (d *dispatch) call(set uint32) {
 	}
 }
 
-// callSome calls callbacks until one of them panics, and returns those behind it.
+// callSome calls callbacks until one of them panics, and returns those that are left.
 func (d *dispatch) callSome(set uint32) (rest uint32) {
-	var u *user
+	at, done := 0, false // the bit of the one that is called
 	defer func() {
 		if r := recover(); r != nil {
-			u.fail(r)
-			rest = set &^ u.bit
-		} else if set != 0 { // it ended the goroutine
+			users.slot[at].fail(r)
+			rest = set &^ (1 << at)
+		} else if !done { // it ended the goroutine
 			atomic.StoreUint32(&d.g.calling, d.before)
 		}
 	}()
 	raceAcquire()
-	for ; set != 0; set &= set - 1 {
-		u = users.slot[bits.TrailingZeros32(set)%maxUsers]
-		if u == &triggers.user {
-			d.fire()
-			continue
-		}
-		if o := u.ops; o != nil {
-			if o.RecursionSafe {
-				d.callUnguarded(o)
-			} else {
-				o.Func((*Func)(d.site), d.parent, o)
-			}
-		}
-		if o := u.graphOps; o != nil && d.follows(u) {
-			c := Call{Func: (*Func)(d.site), Depth: int(d.depth)}
-			switch {
-			case o.Entry == nil:
-				d.want |= u.graph
-			default:
-				switch o.Entry(c, o, d.dataOf(u, true)) {
-				case Want:
-					d.want |= u.graph
-				case Skip:
-					d.skip |= u.graph
-					d.g.skip |= u.graph
-				}
-			}
+	for s := set & users.plain.Load(); s != 0; s &= s - 1 {
+		at = bits.TrailingZeros32(s) % maxUsers
+		set &^= 1 << at
+		o := users.ops[at]
+		o.Func((*Func)(d.site), d.parent, o)
+	}
+	for set != 0 {
+		at = bits.TrailingZeros32(set) % maxUsers
+		set &^= 1 << at
+		d.callOne(users.slot[at])
+	}
+	done = true
+	return 0
+}
+
+// callOne calls whoever is not an Ops alone.
+func (d *dispatch) callOne(u *user) {
+	if u == &triggers.user {
+		d.fire()
+		return
+	}
+	if o := u.ops; o != nil {
+		if o.RecursionSafe {
+			d.callUnguarded(o)
+		} else {
+			o.Func((*Func)(d.site), d.parent, o)
 		}
 	}
-	return 0
+	o := u.graphOps
+	if o == nil || !d.follows(u) {
+		return
+	}
+	verdict := Want
+	if o.Entry != nil {
+		verdict = o.Entry(Call{Func: (*Func)(d.site), Depth: int(d.depth)}, o, d.dataOf(u, true))
+	}
+	switch verdict {
+	case Want:
+		d.want |= u.graph
+	case Skip:
+		d.skip |= u.graph
+		d.g.skip |= u.graph
+	}
 }
 
 // callUnguarded calls an Ops that minds itself what happens when it calls traced functions.

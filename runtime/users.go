@@ -49,11 +49,13 @@ const (
 // users is who has which bit. Written with ctl held. A hook reads on first, then what the bits belong to: that stays until no hook that may have
 // seen the bit is under way.
 var users struct {
-	on      atomic.Uint32 // who is called
-	returns atomic.Uint32 // who has a bit for returns, too
-	calls   atomic.Uint32 // whose kind is calling
-	early   atomic.Uint32 // who is called before anybody records
-	data    atomic.Uint32 // how many want data
+	on      atomic.Uint32  // who is called
+	returns atomic.Uint32  // who has a bit for returns, too
+	calls   atomic.Uint32  // whose kind is calling
+	early   atomic.Uint32  // who is called before anybody records
+	plain   atomic.Uint32  // of calls, who is an Ops and nothing else
+	ops     [maxUsers]*Ops // of those
+	data    atomic.Uint32  // how many want data
 	slot    [maxUsers]*user
 	graph   [maxGraphUsers]*user
 }
@@ -131,18 +133,24 @@ func eachUser(do func(*user)) {
 
 // sortUsers notes of what kind the users are, before they are on.
 func sortUsers() {
-	var returns, calls uint32
+	var returns, calls, plain uint32
 	eachUser(func(u *user) {
 		if u.graph != 0 {
 			returns |= u.bit
 		}
-		if u.kind == calling {
-			calls |= u.bit
+		if u.kind != calling {
+			return
+		}
+		calls |= u.bit
+		if u.ops != nil && u.graphOps == nil && !u.ops.RecursionSafe {
+			plain |= u.bit
+			users.ops[bits.TrailingZeros32(u.bit)] = u.ops
 		}
 	})
 	users.returns.Store(returns)
 	users.calls.Store(calls)
 	users.early.Store(triggers.bit)
+	users.plain.Store(plain)
 }
 
 // usePointers makes the hooks call who is on. They keep being called meanwhile: a call sees what was before or what is now.
