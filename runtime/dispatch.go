@@ -113,14 +113,14 @@ func (d *dispatch) record(u *user, p *processor) {
 	g := d.g
 	switch u.kind {
 	case recordsCalls:
-		if p = p.in(u.array); !u.paused.Load() && p.ready(g, d.now) {
+		if p = p.in(u.array); u.records(p) && p.ready(g, d.now) {
 			p.add(g, d.now<<8|tracefile.KindFunction, uint64(d.site.ID)|uint64(textOffset(d.parent))<<32)
 		}
 	case recordsReturns:
 		if !d.follows(u) {
 			return
 		}
-		if p = p.in(u.array); u.threshold == 0 && !u.paused.Load() && p.ready(g, d.now) {
+		if p = p.in(u.array); u.threshold == 0 && u.records(p) && p.ready(g, d.now) {
 			p.add(g, d.now<<8|tracefile.KindEntry, uint64(d.site.ID)|uint64(d.depth)<<32)
 		}
 		d.want |= u.graph
@@ -129,6 +129,11 @@ func (d *dispatch) record(u *user, p *processor) {
 			d.want |= u.graph
 		}
 	}
+}
+
+// records reports whether the tracer makes records on a P now.
+func (u *user) records(p *processor) bool {
+	return !u.paused.Load() && (u.cpus == nil || u.cpus.has(uint32(p.id)))
 }
 
 // follows reports whether a graph tracer's limits let it see the call, and notes where what is called from here is another matter.
@@ -283,7 +288,7 @@ func listExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 		}
 		switch u.kind {
 		case recordsReturns:
-			if !u.paused.Load() {
+			if u.records(p) {
 				p.in(u.array).putReturn(g, f, now, u.threshold)
 			}
 		case counting:

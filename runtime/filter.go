@@ -51,9 +51,9 @@ func (u *user) filters() *filterList {
 	return &u.filterList
 }
 
-// applyAll does so with all packages, unless it was done.
+// applyAll does so with all packages, if the tracer is on and it was not done.
 func (u *user) applyAll() {
-	if !u.applied && u.bit != 0 {
+	if !u.applied && u.on() {
 		u.applied = true
 		eachTable(u.apply)
 	}

@@ -110,7 +110,6 @@ func (in *Instance) Remove() error {
 	forgetTriggers(a)
 	a.paused.Store(true)
 	quiesce(&a.user)
-	a.clear()
 	a.current = &nop
 	usePointers()
 	if defaultUser == &a.user {
@@ -255,6 +254,11 @@ func (in *Instance) SetGoroutines(ids ...uint64) error {
 // SetNotraceGoroutines excludes goroutines from tracing.
 func (in *Instance) SetNotraceGoroutines(ids ...uint64) error {
 	return in.do(func(a *traceArray) error { return a.setGoroutines(&a.notGoroutines, ids) })
+}
+
+// SetCPUs limits recording to some Ps; see the function SetCPUs.
+func (in *Instance) SetCPUs(cpus ...int) error {
+	return in.do(func(a *traceArray) error { return a.setCPUs(cpus) })
 }
 
 // SetTracingOn says whether records are made; see the function SetTracingOn.

@@ -13,9 +13,10 @@ import (
 // limits narrow what a tracer sees: to calls that take long, to what some functions call, to some goroutines. What is written here is written by
 // calls that hold ctl, while the tracer is off, or not on yet.
 type limits struct {
-	threshold uint64 // ticks of the clock
-	ns        int64  // the same as it was set
-	maxDepth  int32  // max_graph_depth; 0 is no limit
+	threshold uint64   // ticks of the clock
+	ns        int64    // the same as it was set
+	maxDepth  int32    // max_graph_depth; 0 is no limit
+	cpus      *funcSet // of Ps, those that record; nil for all (tracing_cpumask)
 
 	graphFunction, graphNotrace patterns
 	function, notrace           *funcSet // what they match; nil without them
@@ -33,13 +34,16 @@ const (
 
 // limited reports whether a limit is set that the tracer's own function does not know.
 func (l *limits) limited() bool {
-	return l.threshold > 0 || l.function != nil || l.notrace != nil || l.ofSome()
+	return l.threshold > 0 || l.function != nil || l.notrace != nil || l.onSome()
 }
 
 // ofSome reports whether only some goroutines are traced.
 func (l *limits) ofSome() bool { return len(l.goroutines)+len(l.notGoroutines) > 0 }
 
-// A funcSet is a set of functions.
+// onSome reports whether only some goroutines are traced, or some Ps record.
+func (l *limits) onSome() bool { return l.ofSome() || l.cpus != nil }
+
+// A funcSet is a set of functions, or of other things that have a small number.
 type funcSet struct{ bits []uint32 }
 
 func (s *funcSet) has(id uint32) bool {
@@ -172,6 +176,27 @@ func (u *user) setGoroutines(list *[]uint64, ids []uint64) error {
 		*list = ids
 		u.generation++
 	})
+}
+
+// SetCPUs limits recording to some Ps, by their numbers, which traces show; without numbers all record (tracing_cpumask). A call that is entered on one P and
+// returns on another may lose either.
+func SetCPUs(cpus ...int) error { return top.setCPUs(cpus) }
+
+func (u *user) setCPUs(cpus []int) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	var set *funcSet
+	for _, n := range cpus {
+		if n < 0 || n >= 1<<16 {
+			return fmt.Errorf("tracing_cpumask: the number of a P is 0 or more, not %d", n)
+		}
+		if set == nil {
+			set = new(funcSet)
+		}
+		set.insert(uint32(n))
+	}
+	return u.setLimit(func() { u.cpus = set })
 }
 
 // Goid returns the number of the calling goroutine, as stack traces show it; 0 in a program without hooks.

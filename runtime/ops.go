@@ -209,7 +209,6 @@ func (u *user) unregister() error {
 	}
 	u.leaving = true
 	u.setOn(false)
-	u.clear()
 	usePointers()
 	if defaultUser == u {
 		defaultUser = &top.user
@@ -271,16 +270,22 @@ func (u *user) setFilter(texts []string, except, add bool) error {
 		l = nil
 	}
 	*list = l
-	u.applied = false
-	if u == &top.user && !profile.own {
-		profile.applied = false
-		profile.applyAll()
-	}
 	if u == &profile.user {
 		profile.own = true
 	}
-	u.applyAll()
+	u.reapply()
+	if u == &top.user && !profile.own {
+		profile.reapply()
+	}
 	return nil
+}
+
+// reapply applies filters that have changed. A tracer that is off gets them when it is switched on.
+func (u *user) reapply() {
+	if u.on() {
+		u.applied = false
+		u.applyAll()
+	}
 }
 
 // refuse logs what was wrong with a list of patterns.

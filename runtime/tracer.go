@@ -232,11 +232,11 @@ func (a *traceArray) setTracer(t *tracer) error {
 	defer usePointers()
 	a.failed.Store(false)
 	if t == &nop {
+		a.current = t
 		a.clear()
 		if !a.lingers() {
 			a.giveBack()
 		}
-		a.current = t
 		return nil
 	}
 	returns := t.graphOps != nil || t.kind == recordsReturns

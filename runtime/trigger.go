@@ -116,7 +116,7 @@ func (a *traceArray) setTrigger(spec string, do func(*Func, uintptr)) error {
 		return err
 	}
 	a.startBuffer()
-	all := triggersByID()
+	all, before := triggersByID(), slices.Clone(triggers.rules)
 	if remove {
 		triggers.rules = slices.DeleteFunc(triggers.rules, func(o *triggerRule) bool { return o.text == r.text && r.takesBack(o) })
 		found := false
@@ -137,7 +137,11 @@ func (a *traceArray) setTrigger(spec string, do func(*Func, uintptr)) error {
 		triggers.rules = append(triggers.rules, r)
 		eachTable(func(t *hook.Table) { r.addTo(all, t) })
 	}
-	return useTriggers(all)
+	err := useTriggers(all)
+	if err != nil {
+		triggers.rules = before
+	}
+	return err
 }
 
 // takesBack reports whether a rule that is taken back means another one.

@@ -67,6 +67,9 @@ var (
 
 // lend gives a user its bits: one, and one for returns if it wants them.
 func (u *user) lend(returns bool) error {
+	if u.bit == 0 && slices.Index(users.slot[:], nil) < 0 || returns && u.graph == 0 && slices.Index(users.graph[:], nil) < 0 {
+		reclaim()
+	}
 	i := slices.Index(users.slot[:], u)
 	if i < 0 {
 		if i = slices.Index(users.slot[:], nil); i < 0 {
@@ -94,6 +97,15 @@ func (u *user) lingers() bool {
 		u.called = u.busy()
 	}
 	return u.called
+}
+
+// reclaim takes back the bits of those who are off, and kept them because callbacks lingered.
+func reclaim() {
+	eachUser(func(u *user) {
+		if u.called && !u.on() && (u.array != nil && u.array.current == &nop || u == &triggers.user) && !u.lingers() {
+			u.giveBack()
+		}
+	})
 }
 
 // giveBack takes them back. No hook may be under way that has seen them.
@@ -158,6 +170,12 @@ func usePointers() {
 	sortUsers()
 	eachArray(func(a *traceArray) { a.setOn(a.current != &nop && !a.failed.Load()) })
 	profile.setOn(profile.wanted)
+	// Masks of those who are off go first: what records alone takes every mask for its own.
+	eachUser(func(u *user) {
+		if u.applied && !u.on() {
+			u.clear()
+		}
+	})
 	on := users.on.Load()
 	parents := uint32(0)
 	eachUser(func(u *user) {
@@ -174,7 +192,7 @@ func usePointers() {
 		enter, exit = enterStub, exitStub
 	case on&(on-1) != 0:
 	case on == top.bit && top.paused.Load():
-	case on == top.bit && top.kind == recordsCalls && !top.ofSome(): // one alone, without limits
+	case on == top.bit && top.kind == recordsCalls && !top.onSome(): // one alone, without limits
 		enter, exit, direct = functionEnter, exitStub, hook.ModeFunction
 	case on == top.bit && top.kind == recordsReturns && !top.limited():
 		enter, exit, direct = graphEnter, graphExit, hook.ModeGraph

@@ -1,5 +1,5 @@
-// Tracers checks several tracers at once: what the kernel's boot self-tests of the function tracer check (kernel/trace/trace_selftest.c), and what its
-// documentation promises. Each check is a function; its name is printed when it holds.
+// Tracers checks what the kernel checks of its function tracer: the boot self-tests (kernel/trace/trace_selftest.c), the tests of ftrace
+// that are scripts there (selftests.go), and what is promised beyond them. Each check is a function; its name is printed when it holds.
 package main
 
 import (
@@ -47,7 +47,7 @@ func inner() { sink.Add(1) }
 
 var (
 	sink  atomic.Int64
-	times = flag.Int("times", 1000, "register and unregister so many times")
+	times = flag.Int("times", 300, "register and unregister so many times")
 )
 
 func main() {
@@ -56,26 +56,44 @@ func main() {
 		name string
 		do   func() error
 	}{
-		{"one call, one entry", oneCall},
-		{"ops with separate filters", ops},
-		{"recursion", recursion},
-		{"data of one and of four users", data},
+		// trace_selftest.c
+		{"boot: a filter on one function", oneCall},
+		{"boot: ops", ops},
+		{"boot: recursion", recursion},
+		{"boot: graph storage", data},
+		{"boot: graph beside others", beside},
+		// selftests/ftrace/test.d
+		{"basic/tracers", basicTracers},
+		{"basic/trace_pipe", tracePipe},
+		{"basic/ringbuffer resize", resize},
+		{"basic/trace_marker", traceMarker},
+		{"basic/snapshot", basicSnapshot},
+		{"fgraph-filter", fgraphFilter},
+		{"fgraph-filter-stack", fgraphFilterStack},
+		{"fgraph-multi", instances},
+		{"fgraph-multi-filter", instanceFilters},
+		{"fgraph-profiler", fgraphProfiler},
+		{"func_profiler", funcProfiler},
+		{"func_profile_stat", funcProfileStat},
+		{"func-filter-glob", enabledFunctions},
+		{"func-filter-pid", funcFilterPid},
+		{"func_set_ftrace_file", funcSetFtraceFile},
+		{"func_traceonoff_triggers", triggers},
+		{"func-filter-stacktrace", funcFilterStacktrace},
+		{"func_mod_trace", funcModTrace},
+		{"func_cpumask", funcCpumask},
+		{"func_stack_tracer", stackTracer},
+		{"tracing-error-log", errorLog},
+		{"instances", instanceRace},
+		// the rest of what is promised
 		{"graph filters", graphFilters},
-		{"graph beside the graph tracer and the profile", beside},
 		{"open calls", openCalls},
 		{"unregister waits", waits},
 		{"panics", panics},
 		{"goexit", goexit},
 		{"limits", limits},
 		{"function_tracers", functionTracers},
-		{"enabled_functions", enabledFunctions},
-		{"error_log", errorLog},
-		{"triggers", triggers},
-		{"stack tracer", stackTracer},
 		{"sampler", samples},
-		{"instances", instances},
-		{"instances with filters", instanceFilters},
-		{"instances come and go", instanceRace},
 		{"register and unregister", churn},
 	}
 	failed := false
@@ -560,7 +578,7 @@ func limits() error {
 			all = append(all, o)
 		}
 	}
-	if ftrace.SetTracer("function") == nil || ftrace.StartProfile() == nil {
+	if ftrace.SetTracer("function") == nil || ftrace.StartProfile() == nil || ftrace.SetTrigger("main.inner:traceoff") == nil {
 		return errors.New("there is room for another one")
 	}
 	inner()
