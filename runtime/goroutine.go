@@ -229,18 +229,32 @@ func (g *goroutine) growStack() bool {
 	return true
 }
 
+// noFrameTest switches the frame test off.
+var noFrameTest atomic.Bool
+
 // frameMismatch is the frame test's failure: the value that went in on entry is not the one that comes out. The trace would be wrong
-// from here on, so tracing stops, and the goroutine's stack is cut back to where it fits.
-func frameMismatch(g *goroutine, token uintptr) {
-	Stop()
+// from here on, so tracing stops, and the goroutine's stack is cut back to where it fits. Without the test it goes on from there, if that is anywhere: then the
+// call is on top of the return stack again.
+func frameMismatch(g *goroutine, token uintptr) (fits bool) {
 	mismatches.Add(1)
 	if g != nil {
 		for d := g.Depth - 1; d >= 0; d-- {
 			if g.frame(d).Token == token {
-				g.cut(d)
+				g.cut(d + 1)
+				fits = true
 				break
 			}
 		}
 	}
-	rt.Fatal("a call's return does not match its entry; tracing has stopped (this is a fault of ftgo's)")
+	if noFrameTest.Load() {
+		return fits
+	}
+	Stop()
+	if fits {
+		g.cut(g.Depth - 1)
+	}
+	const text = "a call's return does not match its entry; tracing has stopped"
+	logError("frame test", text, "", 0)
+	rt.Fatal(text + " (unless the program calls Exit by hand, this is a fault of ftgo's)")
+	return false
 }

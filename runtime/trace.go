@@ -21,7 +21,9 @@ var (
 // funcgraph-abstime, -cpu, -duration, -overhead, -overrun, -proc, -tail, and print-parent. For the buffer: overwrite, which is on, says that new
 // records take the place of the oldest when it is full; with nooverwrite recording stops then, and what finds no room is counted as dropped.
 // For the profile: sleep-time, which is on, counts the time that goroutines are off their P; graph-time, which is on, says that WriteProfile's times
-// are with the calls below. For SetGoroutines: function-fork.
+// are with the calls below. For SetGoroutines: function-fork. For return stacks: frame-test, which is on, compares a unique value that goes in on a call's
+// entry with what comes out on its return, and stops tracing where they differ (CONFIG_HAVE_FUNCTION_GRAPH_FP_TEST); with noframe-test tracing goes on
+// with the call that fits, if there is one. Only calls of Enter and Exit by hand can make a difference, or a fault of ftgo's.
 func SetOption(name string) error {
 	switch name {
 	case "overwrite", "nooverwrite":
@@ -50,6 +52,9 @@ func SetOption(name string) error {
 			}
 			usePointers()
 		}
+		return nil
+	case "frame-test", "noframe-test":
+		noFrameTest.Store(name == "noframe-test")
 		return nil
 	case "graph-time", "nograph-time":
 		textMu.Lock()

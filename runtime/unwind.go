@@ -45,8 +45,7 @@ func exitBelow(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 		rt.Unpin()
 		proc = rt.Pin()
 	}
-	if onTop(token, slot) == nil {
-		frameMismatch(g, token)
+	if onTop(token, slot) == nil && !frameMismatch(g, token) {
 		return
 	}
 	if *proc == nil {

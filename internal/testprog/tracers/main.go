@@ -112,14 +112,56 @@ func main() {
 		}
 		fmt.Println(c.name)
 	}
+	if err := frameTest(); err != nil {
+		fmt.Println("frame test:", err)
+		failed = true
+	}
 	s := ftrace.ReadStats()
-	if s.Mismatches+s.Unbalanced > 0 || ftrace.Depth() != 0 {
+	if s.Mismatches != 3 || s.Unbalanced > 0 || ftrace.Depth() != 0 {
 		fmt.Printf("%+v, depth %d\n", s, ftrace.Depth())
 		failed = true
 	}
 	if failed {
 		os.Exit(1)
 	}
+}
+
+// frameTest: a return that does not match its entry stops tracing with a report, or is passed over.
+func frameTest() error {
+	if n := ftrace.ReadStats().Mismatches; n != 0 {
+		return fmt.Errorf("%d mismatches", n)
+	}
+	f := ftrace.NewFunc("main.byHand")
+	only("function_graph", "main.byHand", "main.inner")
+	defer off()
+	within := func(mistake bool) {
+		t := ftrace.Enter(f)
+		u := ftrace.Enter(f)
+		inner()
+		if !mistake {
+			ftrace.Exit(u)
+		}
+		ftrace.Exit(t) // without u's
+	}
+	within(false)
+	ftrace.ClearErrorLog()
+	must(ftrace.SetOption("noframe-test"))
+	within(true)
+	errs := []error{expect("without the test", seen(ftrace.WriteTrace), "byHand:4 inner:2"), expect("errors", len(ftrace.ErrorLog()), 0), expect("mismatches", ftrace.ReadStats().Mismatches, uint64(1))}
+	must(ftrace.SetOption("frame-test"))
+	must(ftrace.Reset())
+	within(true)
+	inner()
+	log := ftrace.ErrorLog()
+	if len(log) != 1 || log[0].Where != "frame test" || !strings.Contains(log[0].Text, "does not match its entry") {
+		errs = append(errs, fmt.Errorf("error_log: %+v", log))
+	}
+	errs = append(errs, expect("with the test", seen(ftrace.WriteTrace), "byHand:2 inner:1"))
+	ftrace.Exit(1 << 20) // of no call at all
+	ftrace.Start()
+	must(ftrace.Reset())
+	inner()
+	return errors.Join(append(errs, expect("again", seen(ftrace.WriteTrace), "inner:1"), expect("depth", ftrace.Depth(), 0))...)
 }
 
 func must(err error) {
