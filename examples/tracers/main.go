@@ -1,0 +1,86 @@
+// Tracers has three tracers on at once, each with functions of its own: one counts, one finds calls that waited, with a time that it keeps for each call, and an
+// instance records what a single goroutine does.
+//
+//	ftgo run -inline=hook ./examples/tracers
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	ftrace "github.com/ftgo/ftgo/runtime"
+)
+
+func main() {
+	var calls atomic.Int64
+	count := &ftrace.Ops{Name: "count", Func: func(*ftrace.Func, uintptr, *ftrace.Ops) { calls.Add(1) }}
+	check(count.SetFilter("main.step"))
+	check(count.Register())
+
+	var waits atomic.Int64
+	waiting := &ftrace.GraphOps{
+		Name:     "waiting",
+		DataSize: 8,
+		Entry: func(_ ftrace.Call, _ *ftrace.GraphOps, data []byte) ftrace.Verdict {
+			binary.LittleEndian.PutUint64(data, uint64(time.Now().UnixNano()))
+			return ftrace.Want
+		},
+		Return: func(c ftrace.Call, _ *ftrace.GraphOps, data []byte) {
+			began := time.Unix(0, int64(binary.LittleEndian.Uint64(data)))
+			if time.Since(began) >= 5*time.Millisecond {
+				waits.Add(1)
+			}
+		},
+	}
+	check(waiting.SetFilter("main.*"))
+	check(waiting.SetNotrace("main.step"))
+	check(waiting.Register())
+
+	one, err := ftrace.NewInstance("one")
+	check(err)
+	check(one.SetFilter("main.*"))
+
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			if i == 0 {
+				check(one.SetGoroutines(ftrace.Goid()))
+				check(one.SetTracer("function_graph"))
+				defer one.SetTracer("nop")
+			}
+			work(i)
+		})
+	}
+	wg.Wait()
+	check(count.Unregister())
+	check(waiting.Unregister())
+
+	fmt.Println(calls.Load(), "steps,", waits.Load(), "waits")
+	check(one.WriteTrace(os.Stdout))
+	check(one.Remove())
+}
+
+func work(n int) {
+	for range 3 {
+		step(n)
+	}
+}
+
+func step(n int) {
+	if n%2 == 0 {
+		wait()
+	}
+}
+
+func wait() { time.Sleep(10 * time.Millisecond) }
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
