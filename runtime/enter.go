@@ -73,12 +73,12 @@ func (g *goroutine) push(site *hook.Site, now uint64, mode uint32, users uint16)
 func graphExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	g, p := (*goroutine)(*slot), (*processor)(*proc)
 	if g == nil || p == nil || g.Depth == 0 || g.Turn != p.Turn || p.full() {
-		graphExitSlow(token, slot, proc, now)
+		listExit(token, slot, proc, now)
 		return
 	}
 	f := g.top()
 	if f.Token != token || f.Mode != rt.Mode || f.Over != 0 || stopped() {
-		graphExitSlow(token, slot, proc, now)
+		listExit(token, slot, proc, now)
 		return
 	}
 	g.Depth--

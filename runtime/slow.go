@@ -37,25 +37,6 @@ func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr 
 	return g.push(site, now, rt.Mode, top.graph)
 }
 
-// graphExitSlow is graphExit in full.
-func graphExitSlow(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
-	g := onTop(token, slot)
-	if g == nil {
-		exitBelow(token, slot, proc, now)
-		return
-	}
-	if stale(g.top()) {
-		listExit(token, slot, proc, now)
-		return
-	}
-	f := g.pop()
-	if stopped() {
-		return
-	}
-	_, p := newStates(slot, proc)
-	p.putReturn(g, f, now, 0)
-}
-
 // returned is the second word of a return's record.
 func returned(g *goroutine, f *hook.Frame) uint64 {
 	return uint64(function(f).ID) | uint64(g.Depth)<<32 | uint64(min(f.Over, 1<<16-1))<<48
