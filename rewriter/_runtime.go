@@ -66,6 +66,7 @@ func init() {
 		}
 	}
 	r.Nanotime = nanotime
+	r.Keep = &ftgo_keeps
 	r.Text = firstmoduledata.text
 	r.Enter = ftgo_enterByHand
 	r.Exit = ftgo_exit
@@ -407,6 +408,41 @@ func ftgo_exitSlow(tok uintptr) {
 	ftgo_unpin(gp)
 	gp.ftgoBusy = 0
 }
+
+// ftgo_keeps is what wrappers read before they call ftgo_keep.
+//
+//go:linkname ftgo_keeps
+var ftgo_keeps uint32
+
+// ftgo_keep keeps what a wrapper's function has returned, until ftgo_exit is called for the same call, which is next.
+//
+//go:linkname ftgo_keep
+//go:nosplit
+func ftgo_keep(tok, value uintptr) {
+	if gp := getg(); tok != 0 && gp.ftgo != nil {
+		s := (*ftgo_Goroutine)(gp.ftgo)
+		s.Kept, s.Value = tok, value
+	}
+}
+
+// ftgo_keepB, ftgo_keepH and ftgo_keepI are ftgo_keep for results that do not fill their register.
+//
+//go:linkname ftgo_keepB
+//go:nosplit
+func ftgo_keepB(tok uintptr, value uint8) { ftgo_keep(tok, uintptr(value)) }
+
+//go:linkname ftgo_keepH
+//go:nosplit
+func ftgo_keepH(tok uintptr, value uint16) { ftgo_keep(tok, uintptr(value)) }
+
+//go:linkname ftgo_keepI
+//go:nosplit
+func ftgo_keepI(tok uintptr, value uint32) { ftgo_keep(tok, uintptr(value)) }
+
+// ftgo_keepPointer is ftgo_keep for the wrappers that this package has.
+//
+//go:nosplit
+func ftgo_keepPointer(tok uintptr, value *ftgo_Site) { ftgo_keep(tok, uintptr(unsafe.Pointer(value))) }
 
 // ftgo_pin keeps a goroutine on its P: what the library writes belongs to a P.
 func ftgo_pin(gp *g) *unsafe.Pointer {

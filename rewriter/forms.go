@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -14,7 +15,10 @@ import (
 // own. Then it writes
 //
 //	func (s *S) Foo(a int) error { if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_S_Foo(s, a) }; …the body, as it was… }
-//	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int) error { defer ftgo_exit(ftgo_enter(&ftgo_sites[7])); return ftgo_1S_Foo(ftgo_r, ftgo_p0) }
+//	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int) (ftgo_r0 error) {
+//		ftgo_t := ftgo_enter(&ftgo_sites[7]); defer ftgo_exit(ftgo_t)
+//		ftgo_r0 = ftgo_1S_Foo(ftgo_r, ftgo_p0); if ftgo_keeps != 0 { ftgo_2S_Foo(ftgo_t, ftgo_r0) }; return
+//	}
 //
 //	//go:noescape
 //	//go:linkname ftgo_1S_Foo example.com/p.(*S).Foo
@@ -99,10 +103,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		targList = "[" + strings.Join(targs, ", ") + "]"
 		tparamList = "[" + strings.Join(tparams, ", ") + "]"
 	}
-	results, ret := f.results(d.Type), "" // before they are given names
-	if results != "" {
-		ret = "return "
-	}
+	results := f.results(d.Type) // before they are given names
 
 	// The dispatch.
 	call := wrapper + targList + "(" + strings.Join(args, ", ") + ")"
@@ -112,7 +113,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	case d.Recv != nil:
 		call = wrapper + targList + "(" + strings.Join(append([]string{recvArg}, args...), ", ") + ")"
 	}
-	w.dispatch(f, d, num, form, call, ret != "")
+	w.dispatch(f, d, num, form, call, len(results) > 0)
 
 	// The wrapper.
 	callee := d.Name.Name + targList
@@ -134,15 +135,44 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		if d.Recv != nil {
 			freshArgs = append([]string{hook.Prefix + "r"}, freshArgs...)
 		}
-		alias = fmt.Sprintf("\n//go:noescape\n//go:linkname %s %s\nfunc %[1]s(%[3]s) %[4]s\n", callee, w.symbol(d), strings.Join(params, ", "), results)
+		alias = fmt.Sprintf("\n//go:noescape\n//go:linkname %s %s\nfunc %[1]s(%[3]s)%[4]s\n", callee, w.symbol(d), strings.Join(params, ", "), inParentheses(results))
 		f.importUnsafe(w.fset)
 	}
 	enter := "ftgo_enter"
 	if form == Hidden {
 		enter = "ftgo_enterInlined"
 	}
-	fmt.Fprintf(&f.tail, "\n%s\n%s(%s) %s{ defer ftgo_exit(%s(&ftgo_sites[%s])); %s%s(%s) }\n%s",
-		f.directive(w.fset, d.Type.Func, false), head, strings.Join(params, ", "), results, enter, num, ret, callee, strings.Join(freshArgs, ", "), alias)
+	keep, decl := w.keep(f, d, wrapper, tparams)
+	fmt.Fprintf(&f.tail, "\n%s\n", f.directive(w.fset, d.Type.Func, false))
+	writeWrapper(&f.tail, fmt.Sprintf("%s(%s)", head, strings.Join(params, ", ")), fmt.Sprintf("%s(&ftgo_sites[%s])", enter, num),
+		fmt.Sprintf("%s(%s)", callee, strings.Join(freshArgs, ", ")), f.results(d.Type), keep)
+	f.tail.WriteString(alias + decl)
+}
+
+// keep says how a function's own wrapper keeps what the function returned first, and declares what it takes for that: package runtime's function as one
+// that takes a value of the type. It is "" where the type is not known to be one of words, or not known outside of the function.
+func (w *writer) keep(f *file, d *ast.FuncDecl, wrapper string, tparams []string) (keep, decl string) {
+	if !w.share || d.Type.Results == nil || len(d.Type.Results.List) == 0 {
+		return "", ""
+	}
+	t := d.Type.Results.List[0].Type
+	letters := w.costs.letters(typ{t, w.costs.imports[d]})
+	if isGeneric(d) {
+		id, ok := t.(*ast.Ident)
+		if !ok || slices.ContainsFunc(tparams, func(p string) bool { p, _, _ = strings.Cut(p, " "); return p == id.Name }) {
+			return "", ""
+		}
+		letters = BasicLetters[id.Name]
+	}
+	if letters == "" || strings.Contains("FDCZ", letters[:1]) {
+		return "", ""
+	}
+	name, to := hook.Prefix+"2"+strings.TrimPrefix(wrapper, hook.Prefix), "ftgo_keep"
+	if small(letters[0]) && len(letters) == 1 {
+		to += letters
+	}
+	f.importUnsafe(w.fset)
+	return name + "(ftgo_t, ftgo_r0)", fmt.Sprintf("\n//go:noescape\n//go:linkname %s runtime.%s\nfunc %[1]s(uintptr, %[3]s)\n", name, to, f.text(t))
 }
 
 // mayInline reports whether the compiler may inline a function with its hook. Where it does, escape analysis judges the caller's copy of
@@ -271,21 +301,25 @@ func (w *writer) nameParam(f *file, p *ast.Field, i int, fresh string) string {
 	return id.Name
 }
 
-// results returns a result list without names, with parentheses and a blank behind; "" if there are none.
-func (f *file) results(t *ast.FuncType) string {
+// results returns the types of a result list, one for each result.
+func (f *file) results(t *ast.FuncType) (types []string) {
 	if t.Results == nil {
-		return ""
+		return nil
 	}
-	var types []string
 	for _, r := range t.Results.List {
 		for range max(1, len(r.Names)) {
 			types = append(types, f.text(r.Type))
 		}
 	}
+	return types
+}
+
+// inParentheses returns a result list with a blank in front; "" if there are no results.
+func inParentheses(types []string) string {
 	if len(types) == 0 {
 		return ""
 	}
-	return "(" + strings.Join(types, ", ") + ") "
+	return " (" + strings.Join(types, ", ") + ")"
 }
 
 // endsLine reports whether nothing but blanks and a comment follows an offset on its line, so that what is inserted there moves nothing.
@@ -391,6 +425,16 @@ func ftgo_enterHere(*ftgo_Site) uintptr
 
 //go:linkname ftgo_exit runtime.ftgo_exit
 func ftgo_exit(uintptr)
+
+//go:linkname ftgo_keeps runtime.ftgo_keeps
+var ftgo_keeps uint32
+
+//go:linkname ftgo_keep runtime.ftgo_keep
+func ftgo_keep(uintptr, uintptr)
+
+//go:noescape
+//go:linkname ftgo_keepPointer runtime.ftgo_keep
+func ftgo_keepPointer(uintptr, *ftgo_Site)
 
 //go:linkname ftgo_enterAt runtime.ftgo_enterAt
 func ftgo_enterAt(*ftgo_Site) int

@@ -345,4 +345,5 @@ func wrapperOf(d *ast.FuncDecl) (name string) {
 // ours are the names that every hooked package declares.
 var ours = map[string]bool{
 	"ftgo_take": true, "ftgo_takeInlined": true, "ftgo_enter": true, "ftgo_enterHere": true, "ftgo_enterInlined": true, "ftgo_exit": true,
+	"ftgo_keep": true, "ftgo_keepPointer": true,
 }

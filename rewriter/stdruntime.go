@@ -32,7 +32,7 @@ type anchor struct {
 }
 
 var anchors = []anchor{
-	{"the fields of type g", "type g struct", addFields("g", "ftgo unsafe.Pointer", "ftgoSet uintptr", "ftgoNote uintptr", "ftgoBusy uint32"), 1},
+	{"the fields of type g", "type g struct", addFields("g", "ftgo unsafe.Pointer", "ftgoSet uint64", "ftgoNote uintptr", "ftgoBusy uint32"), 1},
 	{"the fields of type p", "type p struct", addFields("p", "ftgo unsafe.Pointer"), 1},
 	{"func gdestroy, where goroutines end", "func gdestroy(", rename("gdestroy"), 1},
 	{"func runExitHooks, where programs end", "func runExitHooks(", rename("runExitHooks"), 1},

@@ -297,6 +297,9 @@ func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 	p, ok1 := w.inWords(params, most-2) // the site and the function come with them
 	r, ok2 := w.inWords(results, most)
 	if ok1 && ok2 {
+		if len(r) > 0 && small(results[0][0]) {
+			r[0] = results[0] // the upper half of its register holds anything, and the wrapper may have to tell the value
+		}
 		params, results = p, r
 	} else {
 		// A struct's letters say nothing without the registers.
@@ -360,13 +363,13 @@ func (w *writer) dispatchShared(f *file, d *ast.FuncDecl, num, alias string, for
 	self := aliasName(alias)
 	call := fmt.Sprintf("%s(%s)", alias, strings.Join(append(args, "&ftgo_sites["+num+"]", self), ", "))
 	results := f.results(d.Type) // before they are given names
-	w.dispatch(f, d, num, form, call, results != "")
+	w.dispatch(f, d, num, form, call, len(results) > 0)
 	symbol, at := w.shared(f, d, form), f.directive(w.fset, d.Type.Func, false)
 	if at != "" {
 		at += "\n"
 	}
-	fmt.Fprintf(&f.tail, "\n//go:noescape\n//go:linkname %s %s\n%sfunc %[1]s(%[4]s) %s\n\n//go:linkname %s %s\nfunc %[6]s()\n",
-		alias, symbol, at, strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), results, self, w.symbol(d))
+	fmt.Fprintf(&f.tail, "\n//go:noescape\n//go:linkname %s %s\n%sfunc %[1]s(%[4]s)%s\n\n//go:linkname %s %s\nfunc %[6]s()\n",
+		alias, symbol, at, strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), inParentheses(results), self, w.symbol(d))
 	f.importUnsafe(w.fset)
 }
 
@@ -412,12 +415,38 @@ func (s signature) write(b *bytes.Buffer, name string) {
 		args = append(args, fmt.Sprintf("%sp%d", hook.Prefix, i))
 		params = append(params, args[i]+" "+t)
 	}
-	results, ret := "", ""
+	params = append(params, "ftgo_s *ftgo_Site", fmt.Sprintf("ftgo_f func(%s)%s", strings.Join(s.params, ", "), inParentheses(s.results)))
+	head := fmt.Sprintf("\nfunc %s(%s)", name, strings.Join(params, ", "))
+	keep := ""
 	if len(s.results) > 0 {
-		results, ret = " ("+strings.Join(s.results, ", ")+")", "return "
+		keep = keepWord[s.results[0]]
 	}
-	params = append(params, "ftgo_s *ftgo_Site", fmt.Sprintf("ftgo_f func(%s)%s", strings.Join(s.params, ", "), results))
-	fmt.Fprintf(b, "\nfunc %s(%s)%s { defer ftgo_exit(%s(ftgo_s)); %sftgo_f(%s) }\n", name, strings.Join(params, ", "), results, enter, ret, strings.Join(args, ", "))
+	writeWrapper(b, head, enter+"(ftgo_s)", fmt.Sprintf("ftgo_f(%s)", strings.Join(args, ", ")), s.results, keep)
+}
+
+// keepWord says by type of letterTypes how a wrapper tells package runtime what its function has returned first, if that is asked for: ftgo_r0 is the value.
+// Others than these are not told: floats are in registers of another kind.
+var keepWord = map[string]string{
+	"*ftgo_Site": "ftgo_keepPointer(ftgo_t, ftgo_r0)", "uintptr": "ftgo_keep(ftgo_t, ftgo_r0)", "uint8": "ftgo_keep(ftgo_t, uintptr(ftgo_r0))",
+	"uint16": "ftgo_keep(ftgo_t, uintptr(ftgo_r0))", "uint32": "ftgo_keep(ftgo_t, uintptr(ftgo_r0))", "uint64": "ftgo_keep(ftgo_t, uintptr(ftgo_r0))",
+}
+
+// writeWrapper writes a wrapper: it enters, defers the exit, calls the function, and keeps what it returned, if keep says how.
+func writeWrapper(b *bytes.Buffer, head, enter, call string, results []string, keep string) {
+	if keep == "" {
+		if len(results) > 0 {
+			call = "return " + call
+		}
+		fmt.Fprintf(b, "%s%s { defer ftgo_exit(%s); %s }\n", head, inParentheses(results), enter, call)
+		return
+	}
+	var names, typed []string
+	for i, t := range results {
+		names = append(names, fmt.Sprintf("%sr%d", hook.Prefix, i))
+		typed = append(typed, names[i]+" "+t)
+	}
+	fmt.Fprintf(b, "%s (%s) { ftgo_t := %s; defer ftgo_exit(ftgo_t); %s = %s; if ftgo_keeps != 0 { %s }; return }\n",
+		head, strings.Join(typed, ", "), enter, strings.Join(names, ", "), call, keep)
 }
 
 // Package runtime has the wrappers that many packages share, so that they are compiled once for all. The list is made by

@@ -28,6 +28,9 @@ type dispatch struct {
 	inside uint16
 	data   uint16 // where the first block of data lies, plus one; 0 if nobody has data
 	before uint32 // whom the goroutine was in when it began
+
+	retval uintptr // on return: what the function returned …
+	valued bool    // … if that is known
 }
 
 // listEnter is the entry.
@@ -289,7 +292,7 @@ func listExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 		switch u.kind {
 		case recordsReturns:
 			if u.records(p) {
-				p.in(u.array).putReturn(g, f, now, u.threshold)
+				p.in(u.array).putReturn(g, f, now, u)
 			}
 		case counting:
 			p.countCall(g, f, now)
@@ -301,7 +304,7 @@ func listExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	if calls == 0 {
 		return
 	}
-	d := dispatch{g: g, now: now, frame: *f, depth: g.Depth, data: data, want: want, before: g.calling}
+	d := dispatch{g: g, now: now, frame: *f, depth: g.Depth, data: data, want: want, before: g.calling, retval: g.Value, valued: g.Kept == token}
 	atomic.StoreUint32(&g.calling, d.before|set)
 	rt.Unpin()
 	for calls != 0 {
@@ -328,22 +331,34 @@ func (d *dispatch) returnSome(set uint16) (rest uint16) {
 		u = users.graph[bits.TrailingZeros16(set)]
 		if o := u.graphOps; o != nil && o.Return != nil {
 			c := Call{Func: (*Func)(function(f)), Depth: int(d.depth), Overrun: f.Over, start: f.Start, end: d.now}
+			if u.values && d.valued {
+				c.retval, c.valued = d.retval, true
+			}
 			o.Return(c, o, d.dataOf(u, false))
 		}
 	}
 	return 0
 }
 
-// putReturn records a return, or, with a threshold, the call if it took that long.
-func (p *processor) putReturn(g *goroutine, f *hook.Frame, now, threshold uint64) {
+// putReturn records a return as the tracer wants it: with a threshold the call, if it took that long; with what the function returned.
+func (p *processor) putReturn(g *goroutine, f *hook.Frame, now uint64, u *user) {
+	if now-f.Start < u.threshold {
+		return
+	}
+	r := [4]uint64{now<<8 | tracefile.KindReturn, returned(g, f)}
+	if u.threshold > 0 {
+		r[0], r[2] = now<<8|tracefile.KindSpan, f.Start
+	}
+	if u.values && g.Kept == f.Token {
+		r[0], r[3] = now<<8|tracefile.KindValue, uint64(g.Value)
+	}
 	switch {
-	case threshold == 0:
+	case uint8(r[0]) == tracefile.KindReturn:
 		if p.ready(g, now) {
-			p.add(g, now<<8|tracefile.KindReturn, returned(g, f))
+			p.add(g, r[0], r[1])
 		}
-	case now-f.Start < threshold:
 	case p.reserve(g, now, 2):
-		*(*[4]uint64)(p.At) = [4]uint64{now<<8 | tracefile.KindSpan, returned(g, f), f.Start}
+		*(*[4]uint64)(p.At) = r
 		g.sequence(p.array).seq++
 		p.commit(2, 1)
 	}

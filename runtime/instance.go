@@ -245,8 +245,7 @@ func (in *Instance) SetThreshold(d time.Duration) error {
 	return in.do(func(a *traceArray) error { return a.setThreshold(d) })
 }
 
-// SetGoroutines limits tracing to some goroutines; see the function SetGoroutines. With function-fork those that they start are traced too, but not those
-// that these start.
+// SetGoroutines limits tracing to some goroutines; see the function SetGoroutines.
 func (in *Instance) SetGoroutines(ids ...uint64) error {
 	return in.do(func(a *traceArray) error { return a.setGoroutines(&a.goroutines, ids) })
 }

@@ -3,6 +3,7 @@ package ftrace
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -17,24 +18,45 @@ type limits struct {
 	ns        int64    // the same as it was set
 	maxDepth  int32    // max_graph_depth; 0 is no limit
 	cpus      *funcSet // of Ps, those that record; nil for all (tracing_cpumask)
+	values    bool     // no limit, but what the tracer's own function does not know either: it wants what functions return (funcgraph-retval)
 
 	graphFunction, graphNotrace patterns
 	function, notrace           *funcSet // what they match; nil without them
 
 	goroutines, notGoroutines []uint64 // sorted numbers; of goroutines none means all
-	generation                uint32   // counts changes of them
+	listed                    uint32   // lists when they were changed last
 }
 
-// Bits of Slot.Set, beside the generation in the others.
+// A goroutine's Slot.Set says what function-fork has made of it: two bits for each array, and, in the upper half, of which state of their lists of
+// goroutines that is.
 const (
 	setWanted = 1 << iota
 	setUnwanted
-	setShift = 2
+	setBits = iota
 )
+
+// lists counts changes of all lists of goroutines. Written with ctl held, after the listed of the array whose list it is.
+var lists atomic.Uint32
+
+// inherited returns the bits of a goroutine's Set that are still true: those of arrays whose lists are as they were.
+func inherited(set uint64) uint64 {
+	now := lists.Load()
+	if uint32(set>>32) == now {
+		return set
+	}
+	eachArray(func(a *traceArray) {
+		if int32(uint32(set>>32)-a.listed) < 0 {
+			set &^= (setWanted | setUnwanted) << (setBits * a.index)
+		}
+	})
+	return uint64(now)<<32 | set&(1<<32-1)
+}
+
+var _ [32 - setBits*maxArrays]byte
 
 // limited reports whether a limit is set that the tracer's own function does not know.
 func (l *limits) limited() bool {
-	return l.threshold > 0 || l.function != nil || l.notrace != nil || l.onSome()
+	return l.values || l.threshold > 0 || l.function != nil || l.notrace != nil || l.onSome()
 }
 
 // ofSome reports whether only some goroutines are traced.
@@ -86,8 +108,7 @@ func (l *limits) findFunctions() {
 }
 
 // chosen reports whether a goroutine is one of those that SetGoroutines and SetNotraceGoroutines name, or was started by one with
-// function-fork, and leaves that with it for those that it starts. What is left is the top array's: an instance sees those that were started by a goroutine
-// that it names, and not those that these start.
+// function-fork, and leaves that with it for those that it starts.
 func (u *user) chosen(g *goroutine, slot *hook.Slot) bool {
 	is := func(list []uint64) bool {
 		_, ok := slices.BinarySearch(list, g.id)
@@ -97,19 +118,17 @@ func (u *user) chosen(g *goroutine, slot *hook.Slot) bool {
 		return ok
 	}
 	wanted, unwanted := is(u.goroutines), is(u.notGoroutines)
-	if u == &top.user {
-		var set uintptr
-		if slot.Set>>setShift == uintptr(u.generation) {
-			set = slot.Set & (setWanted | setUnwanted)
-		}
+	if u.array != nil {
+		shift := setBits * u.array.index
+		set := inherited(slot.Set)
 		if wanted {
-			set |= setWanted
+			set |= setWanted << shift
 		}
 		if unwanted {
-			set |= setUnwanted
+			set |= setUnwanted << shift
 		}
-		slot.Set = uintptr(u.generation)<<setShift | set
-		wanted, unwanted = set&setWanted != 0, set&setUnwanted != 0
+		slot.Set = set
+		wanted, unwanted = set>>shift&setWanted != 0, set>>shift&setUnwanted != 0
 	}
 	return !unwanted && (len(u.goroutines) == 0 || wanted)
 }
@@ -174,7 +193,8 @@ func (u *user) setGoroutines(list *[]uint64, ids []uint64) error {
 	slices.Sort(ids)
 	return u.setLimit(func() {
 		*list = ids
-		u.generation++
+		u.listed = lists.Load() + 1
+		lists.Add(1)
 	})
 }
 

@@ -69,6 +69,7 @@ type GraphOps struct {
 	Return   GraphReturn // may be nil
 	DataSize int         // bytes of data for a call, 0 to MaxDataSize
 	MaxDepth int         // calls at this depth and below are not seen; 0 is no limit
+	Retval   bool        // Return is told what functions return: see Call.Retval
 
 	user user
 }
@@ -103,7 +104,7 @@ func (o *GraphOps) Register() error {
 		return fmt.Errorf("graph tracer %q: the maximum depth is 0, for no limit, to 65535, not %d", o.Name, o.MaxDepth)
 	}
 	return o.user.register(o.Name, "graph tracer", func(u *user) {
-		u.graphOps, u.maxDepth, u.dataSize = o, int32(o.MaxDepth), o.DataSize
+		u.graphOps, u.maxDepth, u.dataSize, u.values = o, int32(o.MaxDepth), o.DataSize, o.Retval
 		if u.dataSize > 0 {
 			users.data.Add(1)
 		}

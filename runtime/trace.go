@@ -18,7 +18,8 @@ var (
 )
 
 // SetOption sets an option by the kernel's name, with "no" in front of it to switch it off (trace_options). For what WriteTrace and pipes write:
-// funcgraph-abstime, -cpu, -duration, -overhead, -overrun, -proc, -tail, and print-parent. For the buffer: overwrite, which is on, says that new
+// funcgraph-abstime, -cpu, -duration, -overhead, -overrun, -proc, -tail, -retval-hex, and print-parent. With funcgraph-retval the graph tracer records what
+// functions return, too, and text shows it; see Call.Retval. For the buffer: overwrite, which is on, says that new
 // records take the place of the oldest when it is full; with nooverwrite recording stops then, and what finds no room is counted as dropped.
 // For the profile: sleep-time, which is on, counts the time that goroutines are off their P; graph-time, which is on, says that WriteProfile's times
 // are with the calls below. For SetGoroutines: function-fork. For return stacks: frame-test, which is on, compares a unique value that goes in on a call's
@@ -73,6 +74,13 @@ func (a *traceArray) setOption(name string) error {
 		a.stuck.Store(false) // it will find out
 		rt.Unlock()
 		return nil
+	}
+	if on := name == "funcgraph-retval"; rt != nil && (on || name == "nofuncgraph-retval") {
+		ctl.Lock()
+		quiesce(&a.user)
+		a.values = on
+		usePointers()
+		ctl.Unlock()
 	}
 	textMu.Lock()
 	defer textMu.Unlock()

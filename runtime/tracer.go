@@ -54,7 +54,15 @@ type Call struct {
 	Overrun uint32 // on return: calls since entry that lay below the maximum depth
 
 	start, end uint64
+	retval     uintptr
+	valued     bool
 }
+
+// Retval returns, on return, the first word of what the function returned (fgraph_ret_regs_return_value in the kernel): a number or a bool as it is, a
+// pointer, the pointer of a string or a slice, the type's word of an interface, which is 0 for a nil error. ok is false if it is not known: to a
+// GraphOps without Retval, for functions without results, or the first of which is a floating-point number, an array, or of a type parameter's type, for
+// function literals, and for calls that panicked or ended their goroutine. Integers of one or two bytes come without their sign.
+func (c *Call) Retval() (word uintptr, ok bool) { return c.retval, c.valued }
 
 // Duration returns, on return, how long the call took; to within the resolution of the clock.
 func (c *Call) Duration() time.Duration {

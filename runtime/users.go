@@ -177,13 +177,16 @@ func usePointers() {
 		}
 	})
 	on := users.on.Load()
-	parents := uint32(0)
+	parents, keep := uint32(0), uint32(0)
 	eachUser(func(u *user) {
 		if on&u.bit == 0 {
 			return
 		}
 		if u.ops != nil || u.kind == recordsCalls {
 			parents = 1
+		}
+		if u.values {
+			keep = 1
 		}
 	})
 	enter, exit, direct := enterFn(listEnter), exitFn(listExit), uint32(0)
@@ -209,6 +212,7 @@ func usePointers() {
 		direct &= hook.ModeEntries
 	}
 	rt.Parents = parents
+	atomic.StoreUint32(rt.Keep, keep)
 	setPointers(enter, exit)
 	nextGeneration()
 	setDirect(direct & rt.Direct)

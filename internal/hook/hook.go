@@ -6,7 +6,7 @@ package hook
 import "unsafe"
 
 // ABI numbers the shape. It changes with every change of a declaration in this file, or of what the functions in it may assume.
-const ABI = 6
+const ABI = 7
 
 // Prefix begins every name that the rewriter adds to a package. A function whose name begins so is a wrapper: the patched
 // runtime leaves it, and the frame that called it, out of every stack trace.
@@ -36,7 +36,7 @@ type Table struct {
 // A Slot is what the patched runtime keeps for the library in each goroutine: slot in the functions below points to its first field.
 type Slot struct {
 	State unsafe.Pointer // the library's; nil in a new goroutine. It points to a Goroutine
-	Set   uintptr        // the library's; a new goroutine has that of the one that started it while Runtime.Fork is not zero, otherwise 0
+	Set   uint64         // the library's; a new goroutine has that of the one that started it while Runtime.Fork is not zero, otherwise 0
 }
 
 // A Goroutine is what begins the library's state of a goroutine.
@@ -50,6 +50,8 @@ type Goroutine struct {
 	End    uintptr        // … if it lies below
 	Depth  int32          // Frames on the return stack …
 	Room   int32          // … and how many it has room for
+	Kept   uintptr        // Frame.Token of the call that returned last, while Runtime.Keep says so …
+	Value  uintptr        // … and the first word of its results
 }
 
 // A Processor is what begins the library's state of a P.
@@ -155,6 +157,7 @@ type Runtime struct {
 	Ticking  bool                                             // the processor has a counter of constant rate
 	Fork     uint32                                           // not zero: a new goroutine has the Set of the one that started it; the library sets it
 	Sleep    uint32                                           // not zero: keep Parked and Slept; the library sets it
+	Keep     *uint32                                          // not zero: wrappers keep what their functions return; the library sets it
 	Mono     uint32                                           // not zero: the clock is the monotonic one all the same; the library sets it
 	Mode     uint32                                           // what the hooks record without a call of the library; the library sets it
 	Direct   uint32                                           // the bits of Mode that they know

@@ -100,6 +100,7 @@ const (
 	KindNamed    = 5 // a note
 	KindMarker   = 6
 	KindSpan     = 7 // a return whose entry is no record: upper half as KindReturn's, and the clock on entry in a word more
+	KindValue    = 8 // a return with the first word of the results: as KindSpan, the clock 0 if the entry is a record, and that word in one more
 )
 
 // Slots takes a page's count apart: how many pairs of words there are, and how many of them count as records. One word says both, so that
@@ -125,7 +126,7 @@ func Size(w0, w1 uint64) (size, extra uint32) {
 		return 2, 2
 	case KindNamed:
 		return 3, 3
-	case KindSpan:
+	case KindSpan, KindValue:
 		return 2, 1
 	case KindMarker:
 		n := (uint32(w1)&(1<<16-1) + RecordSize - 1) / RecordSize

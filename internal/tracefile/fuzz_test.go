@@ -23,7 +23,7 @@ func FuzzRead(f *testing.F) {
 	meta := AppendTable(nil, Table{Base: 1, N: 2, Path: "os", Names: "\tfile.go\nReadFile 1\n(*File).Close 7\n"})
 	meta = AppendInfo(AppendSymbol(meta, 1, "runtime.main"), "command: x")
 	graph := newBuilder(TracerGraph).on(1, 0, 1, entry(1000, load, 0)).mark(1, 0, 1500, 1, "hello, and more than sixteen bytes").
-		on(18, 1, 3, entry(1200, worker, 0), ret(1400, worker, 0)).on(1, 0, 1, ret(5000, load, 0), [3]uint64{6000, KindSpan, worker})
+		on(18, 1, 3, entry(1200, worker, 0), ret(1400, worker, 0)).on(1, 0, 1, ret(5000, load, 0), [3]uint64{6000, KindSpan, worker}, [3]uint64{6500, KindValue, worker})
 	f.Add(file(graph, meta))
 	f.Add(file(newBuilder(TracerFunction).on(1, 0, 1, [3]uint64{1000, KindFunction, mainFn | 1<<32}), meta))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -22,6 +22,8 @@ type graphWriter struct {
 	open  map[*goroutine][]Event // calls entered and not returned from, for durations
 	queue []Event
 	skip  map[*goroutine]bool // the goroutine's next return was written with its entry
+
+	returns, valued bool // there were returns, and what a function returned
 }
 
 func (t *Trace) writeGraph(b *bufio.Writer, o Options) {
@@ -32,6 +34,9 @@ func (t *Trace) writeGraph(b *bufio.Writer, o Options) {
 	b.WriteString("#\n")
 	g.header()
 	g.events()
+	if o.Retval && g.returns && !g.valued {
+		b.WriteString("# no return values are in this trace: they are recorded while the option funcgraph-retval is on\n")
+	}
 }
 
 func newGraphWriter() *graphWriter {
@@ -92,7 +97,13 @@ func (g *graphWriter) event(e *Event, ahead []Event) {
 		if ret := leaf(e, ahead); ret != nil {
 			g.prefix(e, ret.Time-e.Time, true)
 			g.b.WriteString(g.t.Name(e.Func))
-			g.b.WriteString("();\n")
+			g.b.WriteString("();")
+			if g.o.Retval && ret.Valued {
+				g.b.WriteString(" /*")
+				g.retval(ret)
+				g.b.WriteString(" */")
+			}
+			g.b.WriteByte('\n')
 			g.overruns(ret)
 			g.skip[e.g] = true
 			return
@@ -102,6 +113,7 @@ func (g *graphWriter) event(e *Event, ahead []Event) {
 		g.b.WriteString("() {\n")
 		g.open[e.g] = append(g.open[e.g], *e)
 	case KindReturn:
+		g.returns, g.valued = true, g.valued || e.Valued
 		if g.skip[e.g] {
 			g.skip[e.g] = false
 			return
@@ -113,22 +125,46 @@ func (g *graphWriter) event(e *Event, ahead []Event) {
 		}
 		if n := len(open) - 1; n >= 0 && open[n].Depth == e.Depth && open[n].Func == e.Func {
 			g.prefix(e, e.Time-open[n].Time, true)
-			g.b.WriteByte('}')
-			if g.o.Tail {
-				fmt.Fprintf(g.b, " /* %s */", g.t.Name(e.Func))
-			}
+			g.close(e, g.o.Tail)
 			open = open[:n]
 		} else {
 			g.prefix(e, e.Time-e.Entry, e.Entry != 0)
-			fmt.Fprintf(g.b, "} /* %s */", g.t.Name(e.Func))
+			g.close(e, true)
 		}
 		g.open[e.g] = open
-		g.b.WriteByte('\n')
 		g.overruns(e)
 	case KindMarker: // print_graph_comment
 		g.taskSwitch(e)
 		g.prefix(e, 0, false)
 		fmt.Fprintf(g.b, "/* %s */\n", strings.TrimSuffix(e.Text, "\n"))
+	}
+}
+
+// close writes the brace of a return, with the function's name if that is to be there, or what it returned.
+func (g *graphWriter) close(e *Event, name bool) {
+	g.b.WriteByte('}')
+	if value := g.o.Retval && e.Valued; name || value {
+		g.b.WriteString(" /* ")
+		g.b.WriteString(g.t.Name(e.Func))
+		if value {
+			g.retval(e)
+		}
+		g.b.WriteString(" */")
+	}
+	g.b.WriteByte('\n')
+}
+
+// retval writes what a function returned (print_graph_retval): what is an error number in the kernel, and a small negative one here, in decimal, other
+// values in hexadecimal.
+func (g *graphWriter) retval(e *Event) {
+	v := int64(e.Value)
+	if e.Value>>32 == 0 {
+		v = int64(int32(e.Value))
+	}
+	if g.o.RetvalHex || v >= 0 || v < -4095 {
+		fmt.Fprintf(g.b, " ret=%#x", e.Value)
+	} else {
+		fmt.Fprintf(g.b, " ret=%d", v)
 	}
 }
 

@@ -16,6 +16,8 @@ type Event struct {
 	Parent  uint32 // KindFunction: offset of the caller in the text
 	Overrun int    // KindReturn: overruns below the call
 	Entry   int64  // KindReturn: when the call began, if no record says it; otherwise 0
+	Value   uint64 // KindReturn: the first word of the results …
+	Valued  bool   // … if it is known
 	Text    string // KindMarker
 	Lost    uint32 // records of the goroutine that were lost just before this one
 	g       *goroutine
@@ -95,8 +97,13 @@ func (c *cursor) advance() bool {
 			c.ev.Parent = upper
 		case KindEntry:
 			c.ev.Depth = int(upper & 0xffff)
-		case KindSpan:
-			c.ev.Entry = c.t.nanoseconds(le.Uint64(more))
+		case KindSpan, KindValue:
+			if start := le.Uint64(more); start != 0 {
+				c.ev.Entry = c.t.nanoseconds(start)
+			}
+			if kind == KindValue {
+				c.ev.Value, c.ev.Valued = le.Uint64(more[8:]), true
+			}
 			fallthrough
 		case KindReturn:
 			c.ev.Kind = KindReturn

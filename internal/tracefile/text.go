@@ -22,6 +22,8 @@ type Options struct {
 	Proc       bool // funcgraph-proc
 	Tail       bool // funcgraph-tail
 	Overrun    bool // funcgraph-overrun
+	Retval     bool // funcgraph-retval
+	RetvalHex  bool // funcgraph-retval-hex
 }
 
 // Set sets an option by the kernel's name, "no" in front of it to switch it off.
@@ -45,8 +47,12 @@ func (o *Options) Set(option string) error {
 		p = &o.Tail
 	case "funcgraph-overrun":
 		p = &o.Overrun
+	case "funcgraph-retval":
+		p = &o.Retval
+	case "funcgraph-retval-hex":
+		p = &o.RetvalHex
 	default:
-		return errors.New("there is no option " + strconv.Quote(option) + ": there are function-fork, funcgraph-abstime, funcgraph-cpu, funcgraph-duration, funcgraph-overhead, funcgraph-overrun, funcgraph-proc, funcgraph-tail, graph-time, overwrite, print-parent and sleep-time, each with \"no\" in front of it to switch it off")
+		return errors.New("there is no option " + strconv.Quote(option) + ": there are function-fork, funcgraph-abstime, funcgraph-cpu, funcgraph-duration, funcgraph-overhead, funcgraph-overrun, funcgraph-proc, funcgraph-retval, funcgraph-retval-hex, funcgraph-tail, graph-time, overwrite, print-parent and sleep-time, each with \"no\" in front of it to switch it off")
 	}
 	*p = !off
 	return nil

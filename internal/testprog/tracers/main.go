@@ -67,6 +67,7 @@ func main() {
 		{"fgraph-multi", instances},
 		{"fgraph-multi-filter", instanceFilters},
 		{"fgraph-profiler", fgraphProfiler},
+		{"fgraph-retval", fgraphRetval},
 		{"func_profiler", funcProfiler},
 		{"func_profile_stat", funcProfileStat},
 		{"func-filter-glob", enabledFunctions},
