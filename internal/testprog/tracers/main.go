@@ -81,6 +81,7 @@ func main() {
 		{"tracing-error-log", errorLog},
 		{"instances", instanceRace},
 		// the rest of what is promised
+		{"g0", g0},
 		{"graph filters", graphFilters},
 		{"open calls", openCalls},
 		{"unregister waits", waits},

@@ -1,0 +1,1 @@
+// systemstack has no body in Go.
