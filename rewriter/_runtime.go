@@ -444,6 +444,13 @@ func ftgo_keepI(tok uintptr, value uint32) { ftgo_keep(tok, uintptr(value)) }
 //go:nosplit
 func ftgo_keepPointer(tok uintptr, value *ftgo_Site) { ftgo_keep(tok, uintptr(unsafe.Pointer(value))) }
 
+// ftgo_same returns what it is given, as whoever calls it declares it: results go where parameters come, as long as both are passed in registers.
+//
+//go:linkname ftgo_same
+//go:noinline
+//go:nosplit
+func ftgo_same() {}
+
 // ftgo_pin keeps a goroutine on its P: what the library writes belongs to a P.
 func ftgo_pin(gp *g) *unsafe.Pointer {
 	gp.m.locks++

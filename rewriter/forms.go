@@ -113,7 +113,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	case d.Recv != nil:
 		call = wrapper + targList + "(" + strings.Join(append([]string{recvArg}, args...), ", ") + ")"
 	}
-	w.dispatch(f, d, num, form, call, len(results) > 0)
+	w.dispatch(f, d, num, form, call, len(results) > 0, "")
 
 	// The wrapper.
 	callee := d.Name.Name + targList
@@ -197,8 +197,8 @@ func (w *writer) holdsPointers(d *ast.FuncDecl) bool {
 	return false
 }
 
-// dispatch puts the check in front of a function's body; call is what it does while on.
-func (w *writer) dispatch(f *file, d *ast.FuncDecl, num string, form Form, call string, returns bool) {
+// dispatch puts the check in front of a function's body; call is what it does while on, and again what it does when it has been entered a second time.
+func (w *writer) dispatch(f *file, d *ast.FuncDecl, num string, form Form, call string, returns bool, again string) {
 	if form == Hidden {
 		if names := w.nameResults(f, d.Type); len(names) > 0 {
 			call = strings.Join(names, ", ") + " = " + call
@@ -211,6 +211,10 @@ func (w *writer) dispatch(f *file, d *ast.FuncDecl, num string, form Form, call 
 		call = "return " + call
 	} else {
 		call += "; return"
+	}
+	if again != "" {
+		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { if ftgo_take(&ftgo_sites[%s]) { %s }; %s }", num, num, call, again))
+		return
 	}
 	f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 && ftgo_take(&ftgo_sites[%s]) { %s }", num, num, call))
 }

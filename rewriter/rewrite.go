@@ -183,6 +183,7 @@ type writer struct {
 	linknames map[string]string // of functions, by the name in the package
 
 	share bool           // wrappers are shared
+	same  int            // declarations of ftgo_same
 	exact map[string]int // numbers of signatures with types of no class
 	tail  bytes.Buffer   // shared wrappers, to be appended to the table
 
@@ -247,7 +248,8 @@ type file struct {
 
 	imports map[string]string // paths of the imports, by their names in the file
 	hooked  bool
-	unsafe  bool // the import of that package is written
+	unsafe  bool              // the import of that package is written
+	same    map[string]string // names of declarations of ftgo_same, by their types
 
 	noPositions bool
 }

@@ -26,6 +26,7 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, opt := range map[string]Options{"keep": {Inline: InlineKeep}, "hook": {Inline: -1}, "hidden": {Inline: -1, Hide: hiddenArray}} {
+		opt.Arch = "amd64"
 		res, err := Rewrite(Package{Path: "example.com/p", Files: []File{{"/src/p.go", src}}}, opt)
 		if err != nil {
 			t.Fatal(err)
