@@ -27,6 +27,7 @@ type traceArray struct {
 	ended  uint64 // records of goroutines that have ended
 
 	readers   sync.RWMutex // held by whoever looks at pages from outside, and by what takes pages away from under them
+	taken     int          // how often that was done. Guarded by readers
 	consuming sync.Mutex   // held by who takes records out
 	removing  sync.RWMutex // held by triggers that look at the array, and when its instance is removed
 	kept      atomic.Pointer[bufferCopy]

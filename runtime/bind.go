@@ -72,6 +72,8 @@ func register(t *hook.Table) {
 	if t.Path == "main" {
 		checkEnvironment()
 	}
+	ctl.Lock()
+	defer ctl.Unlock()
 	if len(triggers.rules) > 0 {
 		addTriggers(t)
 	}

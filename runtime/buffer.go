@@ -230,6 +230,7 @@ func (b *traceArray) setBufferSize(kilobytes int) error {
 	}
 	b.readers.Lock()
 	defer b.readers.Unlock()
+	b.taken++
 	n := b.pagesOf(kilobytes)
 	if want := n + metaPages + minPages*maxProcs; want > b.max && !b.mapped() {
 		b.makeList(want)

@@ -11,7 +11,7 @@ import (
 
 // This file is what the hooks call when several tracers are on, or one that is limited: a function calls those that want it, and its return those
 // that want that (ftrace_ops_list_func in the kernel's kernel/trace/ftrace.c; function_graph_enter and ftrace_return_to_handler in fgraph.c). What
-// records comes first, and stays on its P; then callbacks, which may be preempted and block, in the order of their bits.
+// records comes first, and stays on its P; then callbacks, which may be preempted and block: those of Ops, then those of GraphOps.
 
 // dispatch is a call on its way to those that want it.
 type dispatch struct {
@@ -28,6 +28,7 @@ type dispatch struct {
 	inside uint16
 	data   uint16 // where the first block of data lies, plus one; 0 if nobody has data
 	before uint32 // whom the goroutine was in when it began
+	called any    // whose callback is under way: an *Ops, a *GraphOps, or the triggers
 
 	retval uintptr // on return: what the function returned …
 	valued bool    // … if that is known
@@ -104,11 +105,12 @@ func (d *dispatch) begin(proc *unsafe.Pointer, among uint32) (*processor, uint32
 
 // wanted returns who wants the function now.
 func (d *dispatch) wanted() uint32 {
-	d.mode = atomic.LoadUint32(&rt.Mode)
-	if d.mode&modeStopped != 0 {
+	set := atomic.LoadUint32(&d.site.Tracers) & users.on.Load()
+	// After that: whoever is on takes the return of a call of this generation.
+	if d.mode = atomic.LoadUint32(&rt.Mode); d.mode&modeStopped != 0 {
 		return 0
 	}
-	return atomic.LoadUint32(&d.site.Tracers) & users.on.Load()
+	return set
 }
 
 // record is the entry for a tracer that records, or counts.
@@ -171,13 +173,6 @@ func (d *dispatch) call(set uint32) {
 	}
 	rt.Pin()
 	atomic.StoreUint32(&d.g.calling, d.before)
-	if d.want != 0 && d.mode != atomic.LoadUint32(&rt.Mode) {
-		for w := d.want; w != 0; w &= w - 1 {
-			if u := users.graph[bits.TrailingZeros16(w)]; u == nil || !since(d.mode, u.since) {
-				d.want &^= w & -w
-			}
-		}
-	}
 }
 
 // callSome calls callbacks until one of them panics, and returns those that are left.
@@ -185,10 +180,10 @@ func (d *dispatch) callSome(set uint32) (rest uint32) {
 	at, done := 0, false // the bit of the one that is called
 	defer func() {
 		if r := recover(); r != nil {
-			users.slot[at].fail(r)
+			users.slot[at].fail(r, d.called)
 			rest = set &^ (1 << at)
-		} else if !done { // it ended the goroutine
-			atomic.StoreUint32(&d.g.calling, d.before)
+		} else if !done {
+			d.ends()
 		}
 	}()
 	raceAcquire()
@@ -196,24 +191,42 @@ func (d *dispatch) callSome(set uint32) (rest uint32) {
 		at = bits.TrailingZeros32(s) % maxUsers
 		set &^= 1 << at
 		o := users.ops[at]
+		d.called = o
 		o.Func((*Func)(d.site), d.parent, o)
 	}
-	for set != 0 {
-		at = bits.TrailingZeros32(set) % maxUsers
+	for s := set &^ users.returns.Load(); s != 0; s &= s - 1 {
+		at = bits.TrailingZeros32(s) % maxUsers
 		set &^= 1 << at
 		d.callOne(users.slot[at])
+	}
+	// In the order of their bits for returns, by which their data lies.
+	for i := 0; set != 0 && i < maxGraphUsers; i++ {
+		if u := users.graph[i]; u != nil && set&u.bit != 0 {
+			at = bits.TrailingZeros32(u.bit) % maxUsers
+			set &^= 1 << at
+			d.callOne(u)
+		}
 	}
 	done = true
 	return 0
 }
 
+// ends leaves the hook for a callback that ends its goroutine: deferred functions run outside of it.
+func (d *dispatch) ends() {
+	atomic.StoreUint32(&d.g.calling, d.before)
+	rt.Pin()
+	rt.Done()
+}
+
 // callOne calls whoever is not an Ops alone.
 func (d *dispatch) callOne(u *user) {
 	if u == &triggers.user {
+		d.called = u
 		d.fire()
 		return
 	}
 	if o := u.ops; o != nil {
+		d.called = o
 		if o.RecursionSafe {
 			d.callUnguarded(o)
 		} else {
@@ -224,6 +237,11 @@ func (d *dispatch) callOne(u *user) {
 	if o == nil || !d.follows(u) {
 		return
 	}
+	if u.dataSize > 0 && d.data == 0 { // there is no room for it
+		d.g.overrun()
+		return
+	}
+	d.called = o
 	verdict := Want
 	if o.Entry != nil {
 		verdict = o.Entry(Call{Func: (*Func)(d.site), Depth: int(d.depth)}, o, d.dataOf(u, true))
@@ -242,8 +260,9 @@ func (d *dispatch) callUnguarded(o *Ops) {
 	rt.Pin()
 	rt.Done()
 	defer func() {
-		rt.Begin()
-		rt.Unpin()
+		if slot, _ := rt.Begin(); slot != nil {
+			rt.Unpin()
+		}
 	}()
 	o.Func((*Func)(d.site), d.parent, o)
 }
@@ -319,10 +338,10 @@ func (d *dispatch) returnSome(set uint16) (rest uint16) {
 	var u *user
 	defer func() {
 		if r := recover(); r != nil {
-			u.fail(r)
+			u.fail(r, d.called)
 			rest = set &^ u.graph
 		} else if set != 0 {
-			atomic.StoreUint32(&d.g.calling, d.before)
+			d.ends()
 		}
 	}()
 	raceAcquire()
@@ -334,6 +353,7 @@ func (d *dispatch) returnSome(set uint16) (rest uint16) {
 			if u.values && d.valued {
 				c.retval, c.valued = d.retval, true
 			}
+			d.called = o
 			o.Return(c, o, d.dataOf(u, false))
 		}
 	}
@@ -369,7 +389,7 @@ func (p *processor) putReturn(g *goroutine, f *hook.Frame, now uint64, u *user) 
 
 // reserve makes room for blocks of data.
 func (g *goroutine) reserve(d *dispatch, blocks uint16) {
-	if g.Depth == 0 {
+	if g.Depth == 0 && g.calling == 0 {
 		g.used = 0
 	}
 	if int(g.used)+int(blocks) > int(g.room) && !g.growData(blocks) {
@@ -384,7 +404,7 @@ func (g *goroutine) growData(blocks uint16) bool {
 	for n < int(g.used)+int(blocks) {
 		n *= 2
 	}
-	if n > 1<<15 {
+	if n = min(n, 1<<16-1); n < int(g.used)+int(blocks) {
 		return false
 	}
 	p := rt.Alloc(uintptr(n) * MaxDataSize)
@@ -417,7 +437,7 @@ func (g *goroutine) look(slot *hook.Slot, mode uint32) {
 			g.skip &^= u.graph
 			g.inside &^= u.graph
 		}
-		if u.ofSome() && !u.chosen(g, slot) {
+		if u.on() && u.ofSome() && !u.chosen(g, slot) {
 			g.ignored |= u.bit
 		}
 	}

@@ -9,8 +9,7 @@ import (
 )
 
 // This file is the path that traced calls take while one tracer is on alone, without limits, where the hooks themselves do not know it; dispatch.go is that
-// of all others. On amd64 they do (rewriter/_hooks_amd64.s): there
-// what follows is for calls that need something made first. Its functions run on the traced goroutine, pinned to its P and with its busy flag
+// of all others. On amd64 they do (rewriter/_hooks_amd64.s): there what follows is for calls that need something made first. Its functions run on the traced goroutine, pinned to its P and with its busy flag
 // set, so never inside one another on one goroutine or P: what they touch of a goroutine's or a P's state nobody else writes. A function
 // reaches them only while its own mask is not zero. Everything that is not needed on every call lives elsewhere.
 //
@@ -93,7 +92,9 @@ func exitStub(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 		exitBelow(token, slot, proc, now)
 		return
 	}
-	g.pop()
+	if f := g.pop(); f.Mode&modeDirect == 0 && f.Data != 0 {
+		g.used = f.Data - 1
+	}
 }
 
 // put writes a record of the goroutine whose turn it is into the P's page of the top array, where there is room for it, and commits it.

@@ -19,7 +19,7 @@ const errorLogSize = 8
 
 // A LoggedError is an entry of the error log.
 type LoggedError struct {
-	Time    time.Duration // since the program began, or, without hooks, since the first error
+	Time    time.Duration // of the monotonic clock, as in traces; 0 in a program without hooks
 	Where   string        // the tracer, or what was set
 	Text    string        // what was wrong
 	Command string        // what was asked for; "" if nothing was

@@ -106,6 +106,9 @@ func noMatch(what string, list patterns) (at int, err error) {
 			waits = false
 			eachNameOf(t, func(n *funcName) { found = found || rest.match(false, n) })
 		})
+		if !found && waits && strings.ContainsAny(p.mod, "*?[!") {
+			return i, fmt.Errorf("%s: %q: behind :mod: stands a package, or a pattern of packages as net/..., and %q can be neither", what, p.text, p.mod)
+		}
 		if found || waits {
 			continue
 		}

@@ -177,14 +177,19 @@ func (g *goroutine) cut(depth int32) {
 // roomFor makes room for a call at a depth. If there is none, the call is an overrun (trace_overrun).
 func (g *goroutine) roomFor(d int32) bool {
 	if d >= maxStack.Load() || d >= g.Room && !g.growStack() {
-		if g.Depth > 0 {
-			g.top().Over++
-		}
-		atomic.AddUint64((*uint64)(unsafe.Add(top.header, tracefile.HOverrun)), 1)
+		g.overrun()
 		return false
 	}
 	g.End = uintptr(g.stack) + uintptr(min(g.Room, graphLimit.Load()))*frameSize
 	return true
+}
+
+// overrun counts a call that there is no room for.
+func (g *goroutine) overrun() {
+	if g.Depth > 0 {
+		g.top().Over++
+	}
+	atomic.AddUint64((*uint64)(unsafe.Add(top.header, tracefile.HOverrun)), 1)
 }
 
 // growStack doubles the return stack.
@@ -254,7 +259,9 @@ func frameMismatch(g *goroutine, token uintptr) (fits bool) {
 		g.cut(g.Depth - 1)
 	}
 	const text = "a call's return does not match its entry; tracing has stopped"
+	rt.Unpin() // the log may have to be waited for
 	logError("frame test", text, "", 0)
+	rt.Pin()
 	rt.Fatal(text + " (unless the program calls Exit by hand, this is a fault of ftgo's)")
 	return false
 }

@@ -1,6 +1,8 @@
 package ftrace
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -95,8 +97,11 @@ func FindInstance(name string) *Instance {
 // Remove removes the instance, and gives its memory back (rmdir in tracing/instances). Calls that are open lose their returns there. It waits for callbacks
 // of a tracer of the program's own, and for whoever reads the buffer.
 func (in *Instance) Remove() error {
-	if inCallback() {
-		return errInCallback
+	switch {
+	case rt == nil:
+		return ErrNotInstrumented
+	case inCallback():
+		return errors.New("an instance cannot be removed from a callback")
 	}
 	in.life.Lock()
 	a := in.array
@@ -131,6 +136,7 @@ func (a *traceArray) release() {
 	defer a.removing.Unlock()
 	a.readers.Lock()
 	defer a.readers.Unlock()
+	a.taken++
 	if a.header != nil {
 		a.reset()
 	}
@@ -176,6 +182,16 @@ func (in *Instance) do(do func(a *traceArray) error) error {
 		return in.gone()
 	}
 	return do(in.array)
+}
+
+// write writes what the instance's array has, when nobody need wait for that any more: w may take its time, or use the instance.
+func (in *Instance) write(w io.Writer, write func(*traceArray, io.Writer) error) error {
+	var b bytes.Buffer
+	err := in.do(func(a *traceArray) error { return write(a, &b) })
+	if _, e := b.WriteTo(w); err == nil {
+		err = e
+	}
+	return err
 }
 
 // Name returns the instance's name.
@@ -277,7 +293,7 @@ func (in *Instance) TracingOn() bool {
 
 // SetTrigger makes functions switch the instance's recording on and off, keep its snapshot, or record their stack in it; see the function SetTrigger.
 func (in *Instance) SetTrigger(spec string) error {
-	return in.do(func(a *traceArray) error { return a.setTrigger(spec, nil) })
+	return in.do(func(a *traceArray) error { return a.setTrigger(spec) })
 }
 
 // Triggers returns the instance's triggers; see the function Triggers.
@@ -290,9 +306,7 @@ func (in *Instance) Triggers() (list []string) {
 }
 
 // WriteSnapshot writes what the trigger snapshot kept last; see the function WriteSnapshot.
-func (in *Instance) WriteSnapshot(w io.Writer) error {
-	return in.do(func(a *traceArray) error { return a.writeKept(w) })
-}
+func (in *Instance) WriteSnapshot(w io.Writer) error { return in.write(w, (*traceArray).writeKept) }
 
 // SetOption sets an option of the buffer, or of the text; see the function SetOption. Those of the profile, and function-fork, are everybody's.
 func (in *Instance) SetOption(name string) error {
@@ -319,13 +333,11 @@ func (in *Instance) Marker(format string, args ...any) {
 }
 
 // WriteTrace writes what is in the buffer as text; see the function WriteTrace.
-func (in *Instance) WriteTrace(w io.Writer) error {
-	return in.do(func(a *traceArray) error { return a.writeTrace(w) })
-}
+func (in *Instance) WriteTrace(w io.Writer) error { return in.write(w, (*traceArray).writeTrace) }
 
 // Snapshot writes what is in the buffer as a file; see the function Snapshot.
 func (in *Instance) Snapshot(w io.Writer, o SnapshotOptions) error {
-	return in.do(func(a *traceArray) error { return a.writeSnapshot(w, o) })
+	return in.write(w, func(a *traceArray, w io.Writer) error { return a.writeSnapshot(w, o) })
 }
 
 // NewPipe makes a pipe, which takes records out of the buffer.

@@ -167,6 +167,9 @@ func (u *user) setGraphPatterns(what string, texts []string, list *patterns) err
 		return ErrNotInstrumented
 	}
 	globs := parsePatterns(texts)
+	if len(globs) > 0 && globs[0].not {
+		return refuse(what, texts, 0, fmt.Errorf("%s: there is nothing that %q could take functions out of: want a pattern before it", what, texts[0]))
+	}
 	if i, err := noMatch(what, globs); err != nil {
 		return refuse(what, texts, i, err)
 	}
@@ -176,7 +179,7 @@ func (u *user) setGraphPatterns(what string, texts []string, list *patterns) err
 	})
 }
 
-// SetGoroutines limits tracing to some goroutines (set_ftrace_pid), without numbers to none; with the option function-fork those that they start
+// SetGoroutines limits tracing to some goroutines (set_ftrace_pid); without numbers it traces all. With the option function-fork those that they start
 // are traced too, if they are started after this call. Goid returns the number of a goroutine.
 func SetGoroutines(ids ...uint64) error { return top.setGoroutines(&top.goroutines, ids) }
 

@@ -39,13 +39,21 @@ func stopped() bool { return atomic.LoadUint32(&rt.Mode)&modeStopped != 0 }
 // stale reports whether a call began under other pointers.
 func stale(f *hook.Frame) bool { return generation(f.Mode) != generation(atomic.LoadUint32(&rt.Mode)) }
 
-// since reports whether a generation is not before another one. They come round after 8 million.
+// since reports whether a generation is not before another one. That is true of those that are 4 million apart at most; they come round after 8 million.
 func since(mode, gen uint32) bool { return int32(generation(mode)-gen) >= 0 }
 
-// nextGeneration makes every call that is in progress stale, and returns the generation of those to come.
+// nextGeneration makes every call that is in progress stale, and returns the generation of those to come. Whoever has been on for 2 million of them takes the
+// returns of the last 2 million: what is older could not be told from what is to come.
 func nextGeneration() uint32 {
 	setMode(func(m uint32) uint32 { return m + modeNext })
-	return generation(atomic.LoadUint32(&rt.Mode))
+	now := generation(atomic.LoadUint32(&rt.Mode))
+	const most = modeNext << 21
+	eachUser(func(u *user) {
+		if now-u.since > most {
+			u.since = now - most
+		}
+	})
+	return now
 }
 
 // setDirect says what the hooks record by themselves: one of the bits of modeDirect, or nothing.

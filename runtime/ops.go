@@ -22,7 +22,7 @@ import (
 type OpsFunc func(ip *Func, parentIP uintptr, ops *Ops)
 
 // Ops is a tracer of entries with a filter of its own (struct ftrace_ops). Any number may be on beside the current tracer, up to 32 together with
-// it, the profile and the GraphOps. A function calls those that want it, and costs nothing for those that do not.
+// it, the GraphOps, the profile, the triggers (one for all) and the tracers of instances. A function calls those that want it, and costs nothing for those that do not.
 //
 // The exported fields may be set while it is not registered. An Ops must not be copied after its first use.
 type Ops struct {
@@ -50,7 +50,8 @@ const (
 )
 
 // A GraphEntry is called on entry of every function that its GraphOps wants (trace_func_graph_ent_t in the kernel's include/linux/ftrace.h). data is
-// DataSize bytes of zeros, which come back to the return of the same call.
+// DataSize bytes of zeros, which come back to the return of the same call. Where there is no room for them, on return stacks of tens of thousands of calls, it is
+// not called, and the call counts as an overrun.
 //
 // It may do what an OpsFunc may. data must not be kept, and no pointers in it.
 type GraphEntry func(c Call, ops *GraphOps, data []byte) Verdict
@@ -91,7 +92,7 @@ func (o *Ops) Register() error {
 
 // Unregister switches it off. When it returns no goroutine is in Func any more, and none will call it: it waits for callbacks that are under way
 // (synchronize_rcu_tasks in the kernel), without keeping anybody from anything. From a callback it is an error.
-func (o *Ops) Unregister() error { return o.user.unregister() }
+func (o *Ops) Unregister() error { return o.user.unregister(o.Name) }
 
 // Register switches the tracer on (register_ftrace_graph). Calls that begin from now on are seen. It may be called at any time, but from callbacks.
 func (o *GraphOps) Register() error {
@@ -113,7 +114,7 @@ func (o *GraphOps) Register() error {
 
 // Unregister switches it off. When it returns no goroutine is in its callbacks any more, and none will call them, also not for calls that are still
 // open: they return to no one. From a callback it is an error.
-func (o *GraphOps) Unregister() error { return o.user.unregister() }
+func (o *GraphOps) Unregister() error { return o.user.unregister(o.Name) }
 
 // SetFilter limits the tracer to the functions that the patterns name; without patterns it sees all. The patterns are those of the function
 // SetFilter. It may be called at any time, also before Register.
@@ -195,8 +196,8 @@ func (u *user) register(name, what string, set func(*user), returns bool) error 
 	return nil
 }
 
-func (u *user) unregister() error {
-	fail := func(err error) error { return fmt.Errorf("tracer %q: %w", u.name, err) }
+func (u *user) unregister(name string) error {
+	fail := func(err error) error { return fmt.Errorf("tracer %q: %w", name, err) }
 	switch {
 	case rt == nil:
 		return ErrNotInstrumented
@@ -251,21 +252,28 @@ func (u *user) setFilter(texts []string, except, add bool) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
+	l := parsePatterns(texts)
+	ctl.Lock()
+	defer ctl.Unlock()
+	return u.change(texts, l, except, add)
+}
+
+// change is setFilter with the patterns parsed, and ctl held.
+func (u *user) change(texts []string, l patterns, except, add bool) error {
 	what, list := "filter", &u.filter
 	if except {
 		what, list = "notrace", &u.except
 	}
-	l := parsePatterns(texts)
-	ctl.Lock()
-	defer ctl.Unlock()
 	if !add && len(l) > 0 && l[0].not {
 		return refuse(what, texts, 0, fmt.Errorf("%s: there is nothing yet that %q could take functions out of: what adds to a filter can (AddFilter, AddNotrace)", what, texts[0]))
 	}
 	if i, err := noMatch(what, l); err != nil {
 		return refuse(what, texts, i, err)
 	}
-	if add {
-		l = append(slices.Clone(*list), l...)
+	if add { // the last pattern that matches decides, so what stood there before with the same text does not any more
+		l = append(slices.DeleteFunc(slices.Clone(*list), func(p pattern) bool {
+			return slices.ContainsFunc(l, func(q pattern) bool { return strings.TrimPrefix(p.text, "!") == strings.TrimPrefix(q.text, "!") })
+		}), l...)
 	}
 	if l.empty() {
 		l = nil

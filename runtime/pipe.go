@@ -33,7 +33,7 @@ func (a *traceArray) newPipe() (*Pipe, error) {
 // If w fails, what was taken out is gone.
 func (p *Pipe) WriteNow(w io.Writer) error {
 	if p.in != nil {
-		return p.in.do(func(*traceArray) error { return p.write(w) })
+		return p.in.write(w, func(_ *traceArray, w io.Writer) error { return p.write(w) })
 	}
 	return p.write(w)
 }

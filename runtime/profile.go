@@ -143,6 +143,9 @@ func setProfile(on bool) error {
 	} else {
 		profile.clear()
 		profile.giveBack()
+		if defaultUser == &profile.user {
+			defaultUser = &top.user
+		}
 	}
 	profile.wanted = on
 	rt.Sleep = 0

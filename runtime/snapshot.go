@@ -33,8 +33,6 @@ func (a *traceArray) writeSnapshot(w io.Writer, o SnapshotOptions) error {
 	}
 	a.ensureBuffer()
 	awaitClock()
-	a.readers.RLock()
-	defer a.readers.RUnlock()
 	now, size := rt.Clock(), int(a.pageSize)
 	since := uint64(0)
 	if !o.Since.IsZero() {
@@ -45,7 +43,7 @@ func (a *traceArray) writeSnapshot(w io.Writer, o SnapshotOptions) error {
 	if o.Last > 0 {
 		since = now - min(now, ticksOf(int64(o.Last)))
 	}
-	pages := a.recentPages(since)
+	pages, taken := a.recentPages(since)
 	if o.MaxBytes > 0 {
 		pages = pages[:min(len(pages), max(1, int(o.MaxBytes/int64(size))))]
 	}
@@ -61,11 +59,7 @@ func (a *traceArray) writeSnapshot(w io.Writer, o SnapshotOptions) error {
 	offsets := map[uint32]bool{}
 	page := make([]byte, size)
 	for _, c := range pages {
-		clear(page)
-		copyPage(page, unsafe.Slice((*byte)(c.page), size))
-		if le.Uint64(page[tracefile.PGen:]) != c.gen {
-			clear(page)
-		}
+		a.copyRecent(page, c, taken)
 		tracefile.PageOffsets(page, offsets)
 		if _, err := w.Write(page); err != nil {
 			return err
@@ -95,12 +89,42 @@ type recentPage struct {
 	gen  uint64
 }
 
-// recentPages returns the pages that hold records since a reading of the clock, the newest first.
-func (a *traceArray) recentPages(since uint64) []recentPage {
+// copyRecent copies a page that was found when the array had given memory back so many times, if it is still there and the same. The array is locked for
+// that alone, not while w takes its time: whoever waits for readers may have others wait for it.
+func (a *traceArray) copyRecent(dst []byte, c recentPage, taken int) {
+	a.readers.RLock()
+	defer a.readers.RUnlock()
+	clear(dst)
+	if a.taken != taken && !a.has(c.page) {
+		return
+	}
+	copyPage(dst, unsafe.Slice((*byte)(c.page), len(dst)))
+	if binary.LittleEndian.Uint64(dst[tracefile.PGen:]) != c.gen {
+		clear(dst)
+	}
+}
+
+// has reports whether a page is one of the array's.
+func (a *traceArray) has(page unsafe.Pointer) bool {
 	rt.Lock()
 	n := a.n
 	rt.Unlock()
-	list := make([]recentPage, 0, n)
+	for i := range n {
+		if *a.at(i) == page {
+			return true
+		}
+	}
+	return false
+}
+
+// recentPages returns the pages that hold records since a reading of the clock, the newest first, and how often the array has given memory back.
+func (a *traceArray) recentPages(since uint64) (list []recentPage, taken int) {
+	a.readers.RLock()
+	defer a.readers.RUnlock()
+	rt.Lock()
+	n := a.n
+	rt.Unlock()
+	list = make([]recentPage, 0, n)
 	for i := range n {
 		c := *a.at(i)
 		u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(c, off)) }
@@ -112,5 +136,5 @@ func (a *traceArray) recentPages(since uint64) []recentPage {
 		}
 	}
 	slices.SortFunc(list, func(a, b recentPage) int { return cmp.Compare(b.gen, a.gen) })
-	return list
+	return list, a.taken
 }

@@ -117,7 +117,7 @@ func (a *traceArray) traceOf(head []byte, pages [][]byte, tabs []tracefile.Table
 	return t, a.options, nil
 }
 
-// Reset empties the a.
+// Reset empties the buffer.
 func Reset() error { return top.resetAll() }
 
 func (a *traceArray) resetAll() error {

@@ -61,7 +61,8 @@ type Call struct {
 // Retval returns, on return, the first word of what the function returned (fgraph_ret_regs_return_value in the kernel): a number or a bool as it is, a
 // pointer, the pointer of a string or a slice, the type's word of an interface, which is 0 for a nil error. ok is false if it is not known: to a
 // GraphOps without Retval, for functions without results, or the first of which is a floating-point number, an array, or of a type parameter's type, for
-// function literals, and for calls that panicked or ended their goroutine. Integers of one or two bytes come without their sign.
+// function literals, and for calls that panicked or ended their goroutine. Integers of less than a word come without their sign, and what is the first of a
+// struct's fields, and less than a word, with anything in the rest of it.
 func (c *Call) Retval() (word uintptr, ok bool) { return c.retval, c.valued }
 
 // Duration returns, on return, how long the call took; to within the resolution of the clock.
@@ -180,10 +181,10 @@ func Register(t Tracer) error {
 	}
 	n := &tracer{name: t.Name, number: tracefile.TracerUser, kind: calling}
 	if t.Func != nil {
-		n.ops = &Ops{Func: func(f *Func, parentIP uintptr, _ *Ops) { t.Func(f, parentIP) }}
+		n.ops = &Ops{Name: t.Name, Func: func(f *Func, parentIP uintptr, _ *Ops) { t.Func(f, parentIP) }}
 	}
 	if t.Entry != nil || t.Return != nil {
-		n.graphOps = new(GraphOps)
+		n.graphOps = &GraphOps{Name: t.Name}
 		if t.Entry != nil {
 			n.graphOps.Entry = func(c Call, _ *GraphOps, _ []byte) Verdict {
 				if t.Entry(c) {
@@ -312,10 +313,13 @@ func SetNotrace(patterns ...string) error { return setFilter(patterns, true, fal
 func AddNotrace(patterns ...string) error { return setFilter(patterns, true, true) }
 
 func setFilter(texts []string, except, add bool) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	l := parsePatterns(texts)
 	ctl.Lock()
-	u := defaultUser
-	ctl.Unlock()
-	return u.setFilter(texts, except, add)
+	defer ctl.Unlock()
+	return defaultUser.change(texts, l, except, add)
 }
 
 // SetMaxStack sets how many calls a goroutine's return stack holds (FTRACE_RETFUNC_DEPTH): 1 to 65535. Calls below are counted as

@@ -32,6 +32,7 @@ type triggerRule struct {
 	command string
 	count   int64 // negative for any number
 	do      func(f *Func, parentIP uintptr)
+	gone    bool // the array has another owner. Guarded by its removing
 }
 
 // triggers are all of them. What hooks look at is replaced when they change. It is no map: the race detector sees accesses to maps, and not what orders
@@ -58,7 +59,7 @@ var triggerCommands = []string{"dump", "snapshot", "stacktrace", "traceoff", "tr
 // The function's own call is recorded after that, or not. The patterns are those of SetFilter; triggers have nothing to do with the filters, and need no
 // tracer. A trigger that is taken back with a count is one that was set with a count, whatever it was; without, any. traceon and traceoff count only
 // when they change something.
-func SetTrigger(spec string) error { return top.setTrigger(spec, nil) }
+func SetTrigger(spec string) error { return top.setTrigger(spec) }
 
 // SetTriggerFunc makes functions call do, at most count times each; 0 is no limit. It may be taken back by SetTrigger("!pattern:name"). do may do what an
 // OpsFunc may; if it panics all triggers are off.
@@ -66,87 +67,118 @@ func SetTriggerFunc(pattern, name string, count int, do func(f *Func, parentIP u
 	if err := validName(name); err != nil {
 		return err
 	}
-	if slices.Contains(triggerCommands, name) || do == nil {
-		return fmt.Errorf("a trigger of the program's own needs a function, and a name that is not one of %s", strings.Join(triggerCommands, ", "))
+	if _, err := strconv.Atoi(name); err == nil || slices.Contains(triggerCommands, name) || do == nil {
+		return fmt.Errorf("a trigger of the program's own needs a function, and a name that is no number and not one of %s", strings.Join(triggerCommands, ", "))
 	}
-	spec := pattern + ":" + name
+	if count < 0 {
+		return fmt.Errorf("trigger %q: the number of times is 1 or more, or 0 for no limit, not %d", name, count)
+	}
+	if strings.HasPrefix(pattern, "!") {
+		return fmt.Errorf("trigger %q: a trigger is taken back by SetTrigger(%q)", name, pattern+":"+name)
+	}
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	r := &triggerRule{pattern: parsePattern(pattern), array: &top, command: name, count: -1, do: do}
 	if count > 0 {
-		spec += ":" + strconv.Itoa(count)
+		r.count = int64(count)
 	}
-	return top.setTrigger(spec, do)
+	return r.set(pattern, false)
 }
 
-func (a *traceArray) setTrigger(spec string, do func(*Func, uintptr)) error {
-	switch {
-	case rt == nil:
+// setTrigger parses a trigger, and sets it or takes it back.
+func (a *traceArray) setTrigger(spec string) error {
+	if rt == nil {
 		return ErrNotInstrumented
-	case inCallback():
-		return errors.New("triggers cannot be set from a callback")
-	}
-	ctl.Lock()
-	defer ctl.Unlock()
-	fail := func(pos int, format string, args ...any) error {
-		err := fmt.Errorf(format, args...)
-		logError("trigger", err.Error(), spec, pos)
-		return fmt.Errorf("trigger: %w", err)
 	}
 	text, remove := strings.CutPrefix(spec, "!")
-	r := &triggerRule{array: a, count: -1, do: do}
+	r := &triggerRule{array: a, count: -1}
 	if i := strings.LastIndexByte(text, ':'); i >= 0 {
-		if n, err := strconv.ParseInt(text[i+1:], 10, 32); err == nil {
-			if n < 0 || n == 0 && !remove {
-				return fail(len(spec)-len(text)+i+1, "%q: the number of times is 1 or more", spec)
-			}
+		n, err := strconv.ParseInt(text[i+1:], 10, 64)
+		switch {
+		case err == nil && (n < 0 || n == 0 && !remove), errors.Is(err, strconv.ErrRange):
+			return triggerError(spec, len(spec)-len(text)+i+1, "%q: the number of times is 1 or more", spec)
+		case err == nil:
 			text, r.count = text[:i], n
 		}
 	}
 	i := strings.LastIndexByte(text, ':')
 	if i < 0 {
-		return fail(len(spec), "%q: want a pattern, a colon and a command: %s", spec, strings.Join(triggerCommands, ", "))
+		return triggerError(spec, len(spec), "%q: want a pattern, a colon and a command: %s", spec, strings.Join(triggerCommands, ", "))
 	}
 	r.pattern, r.command = parsePattern(text[:i]), text[i+1:]
-	if do == nil && !slices.Contains(triggerCommands, r.command) && !slices.ContainsFunc(triggers.rules, func(o *triggerRule) bool { return o.command == r.command }) {
-		return fail(len(spec)-len(text)+i+1, "there is no command %q: there are %s", r.command, strings.Join(triggerCommands, ", "))
+	// Those of SetTriggerFunc can be taken back.
+	if !slices.Contains(triggerCommands, r.command) && !remove {
+		return triggerError(spec, len(spec)-len(text)+i+1, "there is no command %q: there are %s", r.command, strings.Join(triggerCommands, ", "))
 	}
 	if r.command == "dump" && !remove {
 		r.count = 1
 	}
+	return r.set(spec, remove)
+}
+
+// triggerError says what is wrong with a trigger at a place in it.
+func triggerError(spec string, pos int, format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	logError("trigger", err.Error(), spec, pos)
+	return fmt.Errorf("trigger: %w", err)
+}
+
+// set sets the trigger, or takes it back; spec is how it was given.
+func (r *triggerRule) set(spec string, remove bool) error {
+	if inCallback() {
+		return errors.New("triggers cannot be set from a callback")
+	}
+	ctl.Lock()
+	defer ctl.Unlock()
 	if _, err := noMatch("trigger", patterns{r.pattern}); err != nil {
 		logError("trigger", strings.TrimPrefix(err.Error(), "trigger: "), spec, len(spec)-len(strings.TrimPrefix(spec, "!")))
 		return err
 	}
-	a.startBuffer()
-	all, before := triggersByID(), slices.Clone(triggers.rules)
-	if remove {
-		triggers.rules = slices.DeleteFunc(triggers.rules, func(o *triggerRule) bool { return o.text == r.text && r.takesBack(o) })
-		found := false
-		eachTable(func(t *hook.Table) {
-			r.each(t, func(id uint32) {
-				before := len(all[id])
-				all[id] = slices.DeleteFunc(all[id], func(o *trigger) bool { return r.takesBack(o.rule) })
-				found = found || len(all[id]) < before
-				if len(all[id]) == 0 {
-					delete(all, id)
-				}
-			})
-		})
-		if !found {
-			return fail(0, "%q: no such function has such a trigger", spec)
-		}
-	} else {
-		triggers.rules = append(triggers.rules, r)
+	r.array.startBuffer()
+	all := triggersByID()
+	if !remove {
+		rules := append(slices.DeleteFunc(slices.Clone(triggers.rules), func(o *triggerRule) bool { return o.text == r.text && o.same(r) }), r)
 		eachTable(func(t *hook.Table) { r.addTo(all, t) })
+		return useTriggers(all, rules)
 	}
-	err := useTriggers(all)
-	if err != nil {
-		triggers.rules = before
+	// A rule goes with its text, or with the last function that had it, unless it waits for a package.
+	left := map[*triggerRule]bool{}
+	eachTable(func(t *hook.Table) {
+		r.each(t, func(id uint32) {
+			for _, o := range all[id] {
+				if r.takesBack(o.rule) {
+					left[o.rule] = false
+				}
+			}
+			if all[id] = slices.DeleteFunc(all[id], func(o *trigger) bool { return r.takesBack(o.rule) }); len(all[id]) == 0 {
+				delete(all, id)
+			}
+		})
+	})
+	for _, list := range all {
+		for _, o := range list {
+			if _, hit := left[o.rule]; hit {
+				left[o.rule] = true
+			}
+		}
 	}
-	return err
+	rules := slices.DeleteFunc(slices.Clone(triggers.rules), func(o *triggerRule) bool {
+		stays, hit := left[o]
+		return o.text == r.text && r.takesBack(o) || hit && !stays
+	})
+	if len(left) == 0 && len(rules) == len(triggers.rules) {
+		return triggerError(spec, 0, "%q: no such function has such a trigger", spec)
+	}
+	return useTriggers(all, rules)
 }
+
+// same reports whether two rules have the same command, for the same array.
+func (r *triggerRule) same(o *triggerRule) bool { return r.array == o.array && r.command == o.command }
 
 // takesBack reports whether a rule that is taken back means another one.
 func (r *triggerRule) takesBack(o *triggerRule) bool {
-	return r.array == o.array && r.command == o.command && (r.count < 0 || o.count >= 0)
+	return r.same(o) && (r.count < 0 || o.count >= 0)
 }
 
 // each calls do with the numbers of those of a package's functions that the rule is for.
@@ -167,18 +199,19 @@ func (r *triggerRule) addTo(all map[uint32][]*trigger, t *hook.Table) {
 	r.each(t, func(id uint32) {
 		one := &trigger{rule: r}
 		one.left.Store(r.count)
-		all[id] = append(slices.DeleteFunc(all[id], func(o *trigger) bool { return o.rule.command == r.command && o.rule.array == r.array }), one)
+		all[id] = append(slices.DeleteFunc(all[id], func(o *trigger) bool { return o.rule.same(r) }), one)
 	})
 }
 
-// useTriggers puts other triggers in place.
-func useTriggers(all map[uint32][]*trigger) error {
+// useTriggers puts other triggers in place, and the rules that they come from.
+func useTriggers(all map[uint32][]*trigger, rules []*triggerRule) error {
 	u := &triggers.user
 	if len(all) > 0 {
 		if err := u.lend(false); err != nil {
 			return err
 		}
 	}
+	triggers.rules = rules
 	storeTriggers(all)
 	raceAcquire()
 	u.failed.Store(false)
@@ -230,14 +263,18 @@ func forgetTriggers(a *traceArray) {
 	if !slices.ContainsFunc(triggers.rules, func(r *triggerRule) bool { return r.array == a }) {
 		return
 	}
-	triggers.rules = slices.DeleteFunc(triggers.rules, func(r *triggerRule) bool { return r.array == a })
+	a.removing.Lock() // a function that is in one of them is done with the array, or sees that the rule is gone
+	for _, r := range triggers.rules {
+		r.gone = r.gone || r.array == a
+	}
+	a.removing.Unlock()
 	all := triggersByID()
 	for id, list := range all {
 		if all[id] = slices.DeleteFunc(list, func(t *trigger) bool { return t.rule.array == a }); len(all[id]) == 0 {
 			delete(all, id)
 		}
 	}
-	useTriggers(all)
+	useTriggers(all, slices.DeleteFunc(slices.Clone(triggers.rules), func(r *triggerRule) bool { return r.gone }))
 }
 
 // addTriggers gives the functions of a package that has come the triggers that wait for them.
@@ -286,30 +323,33 @@ func (d *dispatch) fire() {
 		a := t.rule.array
 		switch t.rule.command {
 		case "traceon", "traceoff":
-			if off := t.rule.command == "traceoff"; a.paused.Load() != off && t.take() {
-				a.paused.Store(off)
+			if off := t.rule.command == "traceoff"; a.paused.Load() != off {
+				t.use(func() { a.paused.Store(off) })
 			}
 		case "snapshot":
-			if t.take() {
-				if c := a.copy(); c != nil {
-					a.kept.Store(c)
-				}
-			}
+			t.use(func() { a.kept.Store(a.copy()) })
 		case "stacktrace":
-			if t.take() {
-				d.recordStack(a)
-			}
+			t.use(func() { d.recordStack(a) })
 		case "dump":
-			if t.take() {
-				if c := a.copy(); c != nil {
-					c.write(a, os.Stderr)
-				}
+			var c *bufferCopy
+			if t.use(func() { c = a.copy() }); c != nil {
+				c.write(a, os.Stderr)
 			}
 		default:
 			if t.take() {
 				t.rule.do((*Func)(d.site), d.parent)
 			}
 		}
+	}
+}
+
+// use does something with the rule's array, if there are times left, and the array is still the one that the rule was set for.
+func (t *trigger) use(do func()) {
+	a := t.rule.array
+	a.removing.RLock()
+	defer a.removing.RUnlock()
+	if !t.rule.gone && t.take() {
+		do()
 	}
 }
 
@@ -383,13 +423,8 @@ func (a *traceArray) writeKept(w io.Writer) error {
 	return c.write(a, w)
 }
 
-// copy copies the buffer; nil if there is none, or if the instance has been removed since the trigger was set off.
+// copy copies the buffer.
 func (a *traceArray) copy() *bufferCopy {
-	a.removing.RLock()
-	defer a.removing.RUnlock()
-	if a.header == nil {
-		return nil
-	}
 	c := new(bufferCopy)
 	c.head, c.pages, c.tabs = a.snapshot()
 	return c

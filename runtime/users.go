@@ -83,6 +83,7 @@ func (u *user) lend(returns bool) error {
 			return fmt.Errorf("%d tracers with returns are on already, and there is no room for %s: one must be unregistered first", maxGraphUsers, u.name)
 		}
 		users.graph[k], u.graph = u, 1<<k
+		u.since = nextGeneration() // from here on: open calls may have the bit from someone else
 	case !returns && k >= 0 && !u.lingers():
 		users.graph[k], u.graph = nil, 0
 	}
@@ -129,7 +130,8 @@ func (u *user) setOn(on bool) {
 	}
 	if on {
 		users.on.Or(u.bit)
-	} else {
+	}
+	if !on || u.failed.Load() { // its callback may be panicking just now
 		users.on.And(^u.bit)
 	}
 }
@@ -230,7 +232,10 @@ func usePointers() {
 // usePointers undoes it.
 func quiesce(list ...*user) {
 	quiet.Store(true)
-	if !tracing.Load() {
+	if !tracing.Load() { // nothing is under way, but calls that they saw may be open
+		for _, u := range list {
+			u.since = nextGeneration()
+		}
 		return
 	}
 	setDirect(0)
@@ -273,12 +278,24 @@ func (u *user) busy() (busy bool) {
 	return busy
 }
 
-// fail switches off a user whose callback panicked, and says so. It is called from the hook, so nothing may be waited for.
-func (u *user) fail(r any) {
-	u.failed.Store(true)
-	users.on.And(^u.bit)
-	msg := "tracer " + u.name + " panicked and was switched off: " + fmt.Sprint(r)
-	logError(u.name, msg, "", 0)
+// fail switches off a user whose callback panicked, and says so. It is called from the hook, so nothing may be waited for. called is whose callback it was: an
+// array's user may have got another tracer meanwhile, which has nothing to do with it.
+func (u *user) fail(r, called any) {
+	name, current := u.name, true
+	switch o := called.(type) {
+	case *Ops:
+		name, current = o.Name, o == u.ops
+	case *GraphOps:
+		name, current = o.Name, o == u.graphOps
+	}
+	what := " panicked: "
+	if current {
+		u.failed.Store(true)
+		users.on.And(^u.bit)
+		what = " panicked and was switched off: "
+	}
+	msg := "tracer " + name + what + fmt.Sprint(r)
+	logError(name, msg, "", 0)
 	rt.Fatal(msg)
 }
 
