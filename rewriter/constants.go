@@ -100,7 +100,15 @@ func (v *costVisitor) conversion(e *ast.CallExpr) {
 		return
 	}
 	to := typ{unparen(e.Fun), v.imports}
-	if k := v.kind(to); k == "" || k != "pointer" && k != v.kind(v.typeOf(e.Args[0])) {
+	arg := unparen(e.Args[0])
+	from := v.kind(v.typeOf(arg))
+	if c, ok := arg.(*ast.CallExpr); ok && from == "" && len(c.Args) == 1 && v.isConversion(c.Fun) {
+		from = v.kind(typ{unparen(c.Fun), v.imports})
+	}
+	switch k := v.kind(to); {
+	case k == "pointer", k != "" && k == from:
+	case k == machineKind("uintptr") && from == "pointer": // of an unsafe.Pointer
+	default:
 		v.sum++
 	}
 	v.exprs(e.Args)

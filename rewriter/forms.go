@@ -203,8 +203,15 @@ func (w *writer) dispatch(f *file, d *ast.FuncDecl, num string, form Form, call 
 		if names := w.nameResults(f, d.Type); len(names) > 0 {
 			call = strings.Join(names, ", ") + " = " + call
 		}
-		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { var ftgo_d ftgo_bool; %s[0] = func() (_ struct{}) { if ftgo_takeInlined(&ftgo_sites[%s]) { %s; ftgo_d = ftgo_true }; return }(); if ftgo_d { return } }",
-			num, w.opt.Hide, num, call))
+		hidden := func(check string) string {
+			return fmt.Sprintf(" var ftgo_d ftgo_bool; %s[0] = func() (_ struct{}) { if %s { %s; ftgo_d = ftgo_true }; return }(); if ftgo_d { return }", w.opt.Hide, check, call)
+		}
+		mask, take := "ftgo_mask["+num+"] != 0", "ftgo_takeInlined(&ftgo_sites["+num+"])"
+		text := " if " + mask + " {" + hidden(take) + " }"
+		if costHidden(w.names[len(w.names)-1].Cost) == tightCost {
+			text = hidden(mask + " && " + take)
+		}
+		f.insertAtBody(w.fset, d.Body, text)
 		return
 	}
 	if returns {

@@ -27,8 +27,24 @@ import (
 // which the compiler takes apart again: what is left of it is the comparison and the calls. Nobody promises that. So each compiler is asked
 // once (hides), and one that charges otherwise gets the usual form, which is not inlined.
 
-// hiddenCost is what the check costs the inliner in this form.
-const hiddenCost = 13
+// What is left of a function that is inlined with its hook is the comparison and a branch, but a function of cost 68 or more would not be inlined. Those up to
+// 73 have the comparison within the assignment, too, and then one variable more is set and asked on each call:
+//
+//	var ftgo_d ftgo_bool; ftgo_cov[0] = func() (_ struct{}) { if ftgo_mask[7] != 0 && ftgo_takeInlined(&ftgo_sites[7]) { … } … }(); if ftgo_d { return }
+
+// hiddenCost is what the check costs the inliner in this form, tightCost in the second.
+const (
+	hiddenCost = 13
+	tightCost  = 7
+)
+
+// costHidden is what the hidden check of a function costs.
+func costHidden(cost int) int {
+	if cost+hiddenCost <= InlineKeep {
+		return hiddenCost
+	}
+	return tightCost
+}
 
 // hiddenArray is the name of the array, unless cmd/cover's configuration wants names to begin otherwise.
 const hiddenArray = "ftgo_cov"
@@ -116,9 +132,13 @@ func Plain(a int) (r int) {
 func Small(a int) (r int) { if ftgo_mask[0] != 0 { var ftgo_d bool; ftgo_cov[0] = func() (_ struct{}) { if ftgo_take() { r = ftgo_Small(a); ftgo_d = true }; return }(); if ftgo_d { return } }
 	return a
 }
+
+func Tight(a int) (r int) { var ftgo_d bool; ftgo_cov[0] = func() (_ struct{}) { if ftgo_mask[0] != 0 && ftgo_take() { r = ftgo_Small(a); ftgo_d = true }; return }(); if ftgo_d { return }
+	return a
+}
 `
 
-var canaryCost = regexp.MustCompile(`can inline (Plain|Small) with cost (\d+) `)
+var canaryCost = regexp.MustCompile(`can inline (Plain|Small|Tight) with cost (\d+) `)
 
 // hides asks a compiler whether it charges for the form what is expected. The answer is kept for this compiler in the user's cache directory.
 func hides(compiler string) bool {
@@ -164,5 +184,5 @@ func askCompiler(compiler string) bool {
 	for _, m := range canaryCost.FindAllStringSubmatch(string(out), -1) {
 		cost[m[1]], _ = strconv.Atoi(m[2])
 	}
-	return len(cost) == 2 && cost["Small"]-cost["Plain"] == hiddenCost
+	return len(cost) == 3 && cost["Small"]-cost["Plain"] == hiddenCost && cost["Tight"]-cost["Plain"] == tightCost
 }

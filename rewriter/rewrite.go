@@ -230,7 +230,7 @@ func (w *writer) built(d *ast.FuncDecl, cost int) int {
 	}
 	switch form, _ := w.form(info, d, cost); form {
 	case Hidden:
-		return cost + hiddenCost
+		return cost + costHidden(cost)
 	case ReEntry, InPlace:
 		return -1
 	}
@@ -377,7 +377,7 @@ func (w *writer) form(info declInfo, d *ast.FuncDecl, cost int) (Form, string) {
 	if shadowsItself(d) {
 		return InPlace, ""
 	}
-	if w.opt.Hide != "" && cost >= 0 && cost+hiddenCost <= InlineKeep && !isGeneric(d) && !returnsWrong(d.Type, d.Body) {
+	if w.opt.Hide != "" && cost >= 0 && cost+tightCost <= InlineKeep && !isGeneric(d) && !returnsWrong(d.Type, d.Body) {
 		return Hidden, ""
 	}
 	return ReEntry, ""
