@@ -335,7 +335,7 @@ func (in *Instance) Marker(format string, args ...any) {
 // WriteTrace writes what is in the buffer as text; see the function WriteTrace.
 func (in *Instance) WriteTrace(w io.Writer) error { return in.write(w, (*traceArray).writeTrace) }
 
-// Snapshot writes what is in the buffer as a file; see the function Snapshot.
+// Snapshot writes what is in the buffer as a file; see the function Snapshot. It copies the whole buffer before it writes.
 func (in *Instance) Snapshot(w io.Writer, o SnapshotOptions) error {
 	return in.write(w, func(a *traceArray, w io.Writer) error { return a.writeSnapshot(w, o) })
 }

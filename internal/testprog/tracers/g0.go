@@ -9,7 +9,7 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// systemstack calls a function on the stack of the thread, on its g0.
+// systemstack calls a function on the stack of the thread, on its g0. From Go 1.27 on it takes -ldflags=-checklinkname=0 to link it.
 //
 //go:linkname systemstack runtime.systemstack
 func systemstack(fn func())
