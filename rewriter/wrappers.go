@@ -444,7 +444,7 @@ func usesOf(body *ast.BlockStmt) uses {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			id, ok := ast.Unparen(n.Fun).(*ast.Ident)
+			id, ok := unparen(n.Fun).(*ast.Ident)
 			u.calls = u.calls || !ok || id.Name != "len" && id.Name != "cap" && BasicLetters[id.Name] == ""
 		case *ast.UnaryExpr:
 			if n.Op == token.AND {

@@ -145,26 +145,23 @@ func endsItsGoroutine() error {
 		}
 		must(o.SetFilter("main.inner"))
 		must(o.Register())
-		var wg sync.WaitGroup
-		var err error
-		wg.Go(func() {
-			defer func() { err = o.Unregister() }()
-			inner()
-		})
-		wg.Wait()
-		errs = append(errs, err)
+		errs = append(errs, endedBy(o.Unregister))
 	}
 	g := &ftrace.GraphOps{Name: "returns", Return: func(ftrace.Call, *ftrace.GraphOps, []byte) { runtime.Goexit() }}
 	must(g.SetFilter("main.inner"))
 	must(g.Register())
+	return errors.Join(append(errs, endedBy(g.Unregister))...)
+}
+
+// endedBy calls a function whose tracer ends its goroutine, and unregisters the tracer in a deferred function there.
+func endedBy(unregister func() error) (err error) {
 	var wg sync.WaitGroup
-	var err error
 	wg.Go(func() {
-		defer func() { err = g.Unregister() }()
+		defer func() { err = unregister() }()
 		inner()
 	})
 	wg.Wait()
-	return errors.Join(append(errs, err)...)
+	return err
 }
 
 // openForOthers: a call that was open when its tracer left returns to no one, whoever has the bit by then; and what a tracer skipped others do not.
