@@ -21,6 +21,7 @@ type costs struct {
 	built   func(d *ast.FuncDecl, cost int) int // see (*writer).built
 	extern  func(path string) string            // facts of a package that is not of the standard library; may be nil
 	facts   map[string]map[string]fact
+	light   map[*ast.CallExpr]bool  // calls that cost less than one: conversions, calls of predeclared functions and of what is inlined
 	noFunc  map[*ast.RangeStmt]bool // loops that are no calls of a function, as far as types are known
 }
 
@@ -39,6 +40,7 @@ func newCosts(files []*file, extern func(path string) string) *costs {
 		funcs: map[string]*ast.FuncDecl{}, types: map[string]*typeDecl{}, vars: map[string]*varDecl{}, consts: map[string]string{},
 		methods: map[string]*ast.FuncDecl{}, imports: map[*ast.FuncDecl]map[string]string{}, memo: map[*ast.FuncDecl]int{},
 		busy: map[*ast.FuncDecl]bool{}, extern: extern, facts: map[string]map[string]fact{}, noFunc: map[*ast.RangeStmt]bool{},
+		light: map[*ast.CallExpr]bool{},
 	}
 	var methods []*ast.FuncDecl
 	for _, f := range files {
@@ -106,10 +108,12 @@ func (c *costs) decl(d *ast.FuncDecl) int {
 	}
 	c.busy[d] = true
 	cost := -1
-	if d.Body != nil && !noinline(d) {
+	if d.Body != nil {
 		v := c.visitor(d.Recv, d.Type, c.imports[d])
 		v.self = d
-		cost = v.total(d.Body)
+		if sum := v.total(d.Body); !noinline(d) {
+			cost = sum
+		}
 	}
 	c.busy[d] = false
 	c.memo[d] = cost

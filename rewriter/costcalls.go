@@ -11,12 +11,15 @@ func (v *costVisitor) call(e *ast.CallExpr) {
 	fun := unparen(e.Fun)
 	if v.constant(e) {
 		v.sum++
+		v.c.light[e] = true
 		return
 	}
 	if id, ok := fun.(*ast.Ident); ok && v.builtin(id.Name, e) {
+		v.c.light[e] = true
 		return
 	}
 	if len(e.Args) == 1 && v.isConversion(fun) {
+		v.c.light[e] = true
 		v.conversion(e)
 		return
 	}
@@ -30,12 +33,13 @@ func (v *costVisitor) call(e *ast.CallExpr) {
 			if lit := v.closures[f.Name]; lit != nil {
 				if cost := v.c.body(lit, v.imports); cost >= 0 && cost <= 2*InlineKeep {
 					v.sum += cost - callCost
+					v.c.light[e] = true
 				}
 			}
 			v.packing(v.typeOf(f), e)
 			break
 		}
-		v.sum += 2 + v.callee(v.c.funcs[f.Name])
+		v.sum += 2 + v.callee(e, v.c.funcs[f.Name])
 		if d := v.c.funcs[f.Name]; d != nil {
 			if d.Type.TypeParams != nil {
 				v.sum += dictionary
@@ -48,12 +52,13 @@ func (v *costVisitor) call(e *ast.CallExpr) {
 		v.sum += 1 + literalCost
 		if cost := v.c.body(f, v.imports); cost >= 0 {
 			v.sum += cost
+			v.c.light[e] = true
 		} else {
 			v.sum += callCost
 		}
 	default:
 		if d := v.c.genericCallee(fun); d != nil {
-			v.sum += 2 + v.callee(d) + dictionary
+			v.sum += 2 + v.callee(e, d) + dictionary
 			break
 		}
 		v.sum += 1 + callCost
@@ -115,11 +120,21 @@ func (v *costVisitor) builtin(name string, e *ast.CallExpr) bool {
 }
 
 // callee returns what a call of a function of the package costs: its own cost if it is inlined.
-func (v *costVisitor) callee(d *ast.FuncDecl) int {
+func (v *costVisitor) callee(e *ast.CallExpr, d *ast.FuncDecl) int {
 	if d != nil && d != v.self {
 		if cost := v.c.asBuilt(d); cost >= 0 {
+			v.c.light[e] = true
 			return cost
 		}
+	}
+	return callCost
+}
+
+// imported is callee for a function of another package.
+func (v *costVisitor) imported(e *ast.CallExpr, k fact) int {
+	if k.known && k.cost >= 0 {
+		v.c.light[e] = true
+		return k.cost
 	}
 	return callCost
 }
@@ -169,16 +184,19 @@ func (v *costVisitor) selectorCall(f *ast.SelectorExpr, e *ast.CallExpr) {
 		switch {
 		case path == "unsafe":
 			v.sum++
+			v.c.light[e] = true
 		case cheapCall(path, f.Sel.Name):
 			v.sum += 2
+			v.c.light[e] = true
 		default:
-			v.sum += 2 + k.call()
+			v.sum += 2 + v.imported(e, k)
 		}
 		v.external(k, e)
 		return
 	}
 	if x, ok := f.X.(*ast.SelectorExpr); ok && byteOrder(v.imports, x) {
 		v.sum += 2
+		v.c.light[e] = true
 		return
 	}
 	recv := v.typeOf(f.X)
@@ -186,7 +204,7 @@ func (v *costVisitor) selectorCall(f *ast.SelectorExpr, e *ast.CallExpr) {
 	v.sum += 1 + m.embedded
 	switch m.kind {
 	case methodMember:
-		v.sum += v.callee(m.decl)
+		v.sum += v.callee(e, m.decl)
 		_, ptr, generic := receiver(m.decl)
 		if generic {
 			v.sum += dictionary
@@ -195,7 +213,7 @@ func (v *costVisitor) selectorCall(f *ast.SelectorExpr, e *ast.CallExpr) {
 		v.arguments(m.decl.Type.Params, v.c.imports[m.decl], e)
 	case importedMember:
 		k := v.c.known(m.path, m.name)
-		v.sum += k.call()
+		v.sum += v.imported(e, k)
 		if k.known {
 			v.receive(f.X, recv, m, k.pointer)
 		}
@@ -209,7 +227,7 @@ func (v *costVisitor) selectorCall(f *ast.SelectorExpr, e *ast.CallExpr) {
 		v.dynamic(f.X)
 	default:
 		if d := v.c.methods[f.Sel.Name]; d != nil && !recv.known() {
-			v.sum += v.callee(d)
+			v.sum += v.callee(e, d)
 		} else {
 			v.sum += 1 + callCost
 		}

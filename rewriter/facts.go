@@ -44,14 +44,6 @@ type fact struct {
 	letters  string
 }
 
-// call returns what a call costs beyond its nodes.
-func (k fact) call() int {
-	if k.known && k.cost >= 0 {
-		return k.cost
-	}
-	return callCost
-}
-
 // parseFacts reads facts that are separated by blanks.
 func parseFacts(list string) map[string]fact {
 	m := map[string]fact{}

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"slices"
 	"strconv"
 	"strings"
@@ -376,96 +375,6 @@ func (w *writer) dispatchShared(f *file, d *ast.FuncDecl, num, alias string, for
 	fmt.Fprintf(&f.tail, "\n//go:noescape\n//go:linkname %s %s\n%sfunc %[1]s(%[4]s)%s\n\n//go:linkname %s %s\nfunc %[6]s()\n",
 		alias, symbol, at, strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), inParentheses(results), self, w.symbol(d))
 	f.importUnsafe(w.fset)
-}
-
-// again returns the statement that gives a function's parameters new values, which are the same, where it goes on after its hook has been called:
-//
-//	s, a = ftgo_3_0(s, a)
-//
-// The call of ftgo_take changes all registers, so what the body wants must be in memory then. If it is also in memory later, because of the body's own
-// calls, the compiler stores it once for both, where the two ways part: on entry, off as well. With values of its own behind the hook the body is compiled
-// as it would be without: cmd/compile/internal/ssa/regalloc.go, placeSpills. It is "" if that cannot make a difference, or could make another: a parameter
-// that literals hold is to have one value.
-func (w *writer) again(f *file, d *ast.FuncDecl, args, params []string) string {
-	if !inRegisters[w.opt.Arch] {
-		return ""
-	}
-	use := usesOf(d.Body)
-	if !use.calls {
-		return ""
-	}
-	var names, types, letters []string
-	i := 0
-	for _, fields := range []*ast.FieldList{d.Recv, d.Type.Params} {
-		if fields == nil {
-			continue
-		}
-		for _, p := range fields.List {
-			l := w.costs.letters(typ{p.Type, w.costs.imports[d]})
-			for range max(1, len(p.Names)) {
-				if name := args[i]; l != "" && len(l) <= 4 && use.free[name] {
-					_, t, _ := strings.Cut(params[i], " ")
-					names, types, letters = append(names, name), append(types, t), append(letters, l)
-				}
-				i++
-			}
-		}
-	}
-	if _, ok := w.inWords(letters, maxWords); !ok || len(names) == 0 {
-		return ""
-	}
-	list := strings.Join(types, ", ")
-	same, ok := f.same[list]
-	if !ok {
-		if f.same == nil {
-			f.same = map[string]string{}
-		}
-		same = fmt.Sprintf("%s3_%d", hook.Prefix, w.same)
-		w.same++
-		f.same[list] = same
-		fmt.Fprintf(&f.tail, "\n//go:noescape\n//go:linkname %s runtime.ftgo_same\nfunc %[1]s(%s) (%[2]s)\n", same, list)
-	}
-	list = strings.Join(names, ", ")
-	return fmt.Sprintf("%s = %s(%[1]s)", list, same)
-}
-
-// inRegisters are the processors where a function that does nothing returns what it was given.
-var inRegisters = map[string]bool{"amd64": true, "arm64": true, "loong64": true, "ppc64": true, "ppc64le": true, "riscv64": true}
-
-// uses is what a function's body does with names.
-type uses struct {
-	calls bool            // it calls functions
-	free  map[string]bool // names in it, but for those in literals and those whose address is taken
-}
-
-func usesOf(body *ast.BlockStmt) uses {
-	u := uses{free: map[string]bool{}}
-	taken := map[string]bool{}
-	ast.Inspect(body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			id, ok := unparen(n.Fun).(*ast.Ident)
-			u.calls = u.calls || !ok || id.Name != "len" && id.Name != "cap" && BasicLetters[id.Name] == ""
-		case *ast.UnaryExpr:
-			if n.Op == token.AND {
-				taken[variable(n.X)] = true
-			}
-		case *ast.FuncLit:
-			ast.Inspect(n, func(n ast.Node) bool {
-				if id, ok := n.(*ast.Ident); ok {
-					taken[id.Name] = true
-				}
-				return true
-			})
-		case *ast.Ident:
-			u.free[n.Name] = true
-		}
-		return true
-	})
-	for name := range taken {
-		delete(u.free, name)
-	}
-	return u
 }
 
 // variable returns the name of the variable that an operand of & is part of, if the operand is of one.

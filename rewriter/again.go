@@ -1,0 +1,253 @@
+package rewriter
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// This file gives a function's parameters values of their own behind its check.
+
+// again returns the statement that gives a function's parameters new values, which are the same, where it goes on after its hook has been called:
+//
+//	s, a = ftgo_3_0(s, a)
+//
+// The call of ftgo_take changes all registers, so what the body wants must be in memory then. If it is also in memory later, because of the body's own
+// calls, the compiler stores it once for both, where the two ways part: on entry, off as well. With values of its own behind the hook the body is compiled
+// as it would be without: cmd/compile/internal/ssa/regalloc.go, placeSpills. It is "" if that cannot make a difference, or could make another: a parameter
+// that literals hold is to have one value.
+func (w *writer) again(f *file, d *ast.FuncDecl, args, params []string) string {
+	if !inRegisters[w.opt.Arch] {
+		return ""
+	}
+	if !w.costs.quick(d.Body) {
+		return ""
+	}
+	kept := keeps(d.Body)
+	var names, types, letters []string
+	i := 0
+	for _, fields := range []*ast.FieldList{d.Recv, d.Type.Params} {
+		if fields == nil {
+			continue
+		}
+		for _, p := range fields.List {
+			l := w.costs.letters(typ{p.Type, w.costs.imports[d]})
+			for range max(1, len(p.Names)) {
+				if name := args[i]; l != "" && len(l) <= 4 && kept[name] {
+					_, t, _ := strings.Cut(params[i], " ")
+					names, types, letters = append(names, name), append(types, t), append(letters, l)
+				}
+				i++
+			}
+		}
+	}
+	if _, ok := w.inWords(letters, maxWords); !ok || len(names) == 0 {
+		return ""
+	}
+	list := strings.Join(types, ", ")
+	same, ok := f.same[list]
+	if !ok {
+		if f.same == nil {
+			f.same = map[string]string{}
+		}
+		same = fmt.Sprintf("%s3_%d", hook.Prefix, w.same)
+		w.same++
+		f.same[list] = same
+		fmt.Fprintf(&f.tail, "\n//go:noescape\n//go:linkname %s runtime.ftgo_same\nfunc %[1]s(%s) (%[2]s)\n", same, list)
+	}
+	list = strings.Join(names, ", ")
+	return fmt.Sprintf("%s = %s(%[1]s)", list, same)
+}
+
+// inRegisters are the processors where a function that does nothing returns what it was given.
+var inRegisters = map[string]bool{"amd64": true, "arm64": true, "loong64": true, "ppc64": true, "ppc64le": true, "riscv64": true}
+
+// keeps returns the names that a body uses after a call, without those that a literal holds or whose address is taken: what is used in a loop may be used
+// after all of it.
+func keeps(body *ast.BlockStmt) map[string]bool {
+	last, taken := map[string]token.Pos{}, map[string]bool{}
+	first := body.End() // end of the first call
+	var walk func(n ast.Node, loop token.Pos)
+	walk = func(n ast.Node, loop token.Pos) {
+		ast.Inspect(n, func(m ast.Node) bool {
+			switch m := m.(type) {
+			case *ast.ForStmt, *ast.RangeStmt:
+				if loop == 0 {
+					walk(m, m.End())
+					return false
+				}
+			case *ast.CallExpr:
+				id, ok := unparen(m.Fun).(*ast.Ident)
+				if !ok || id.Name != "len" && id.Name != "cap" && BasicLetters[id.Name] == "" {
+					first = min(first, m.End())
+				}
+			case *ast.UnaryExpr:
+				if m.Op == token.AND {
+					taken[variable(m.X)] = true
+				}
+			case *ast.FuncLit:
+				ast.Inspect(m, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok {
+						taken[id.Name] = true
+					}
+					return true
+				})
+			case *ast.Ident:
+				last[m.Name] = max(last[m.Name], m.Pos(), loop)
+			}
+			return true
+		})
+	}
+	walk(body, 0)
+	kept := map[string]bool{}
+	for name, pos := range last {
+		if pos > first && !taken[name] {
+			kept[name] = true
+		}
+	}
+	return kept
+}
+
+// quick reports whether a function has a way out on which it calls nothing, as far as that can be told: if it has none, it stores what it needs later on every
+// way, and may as well on entry.
+func (c *costs) quick(body *ast.BlockStmt) bool {
+	p := paths{c: c}
+	through, out := p.stmts(body.List)
+	return through || out || p.jumps
+}
+
+// paths follows the ways through a function up to the first call. Of statements it tells whether there is a way through them, and a way out of the function.
+type paths struct {
+	c      *costs
+	breaks bool // a statement around is left without a call
+	jumps  bool // and somewhere else is gone to
+}
+
+func (p *paths) stmts(list []ast.Stmt) (through, out bool) {
+	for _, s := range list {
+		t, o := p.stmt(s)
+		if out = out || o; !t {
+			return false, out
+		}
+	}
+	return true, out
+}
+
+func (p *paths) stmt(s ast.Stmt) (through, out bool) {
+	switch s := s.(type) {
+	case *ast.BlockStmt:
+		return p.stmts(s.List)
+	case *ast.LabeledStmt:
+		return p.stmt(s.Stmt)
+	case *ast.GoStmt, *ast.SendStmt, *ast.SelectStmt:
+		return false, false
+	case *ast.ExprStmt:
+		return !p.calls(s) && !isPanic(s.X), false
+	case *ast.BranchStmt:
+		switch {
+		case s.Label != nil || s.Tok == token.FALLTHROUGH:
+			p.jumps = true
+		case s.Tok == token.BREAK:
+			p.breaks = true
+		}
+		return false, false
+	case *ast.ReturnStmt:
+		return false, !p.calls(s)
+	case *ast.IfStmt:
+		if p.calls(s.Init) || p.calls(s.Cond) {
+			return false, false
+		}
+		through, out = p.stmts(s.Body.List)
+		if s.Else == nil {
+			return true, out
+		}
+		t, o := p.stmt(s.Else)
+		return through || t, out || o
+	case *ast.ForStmt:
+		if p.calls(s.Init) || p.calls(s.Cond) {
+			return false, false
+		}
+		left, out := p.around(s.Body)
+		return left || s.Cond != nil, out
+	case *ast.RangeStmt:
+		if p.calls(s.X) {
+			return false, false
+		}
+		_, out := p.around(s.Body)
+		return true, out
+	case *ast.SwitchStmt:
+		if p.calls(s.Init) || p.calls(s.Tag) {
+			return false, false
+		}
+		return p.around(s.Body)
+	case *ast.TypeSwitchStmt:
+		if p.calls(s.Init) || p.calls(s.Assign) {
+			return false, false
+		}
+		return p.around(s.Body)
+	}
+	return !p.calls(s), false
+}
+
+// around follows the ways through the body of a loop or of a switch; through says that one leads behind it: out of a loop by break.
+func (p *paths) around(body *ast.BlockStmt) (through, out bool) {
+	outer := p.breaks
+	p.breaks = false
+	defer func() { p.breaks = outer }()
+	cases, all := 0, false
+	for _, s := range body.List {
+		if clause, ok := s.(*ast.CaseClause); ok {
+			t, o := p.stmts(clause.Body)
+			through, out = through || t, out || o
+			all = all || clause.List == nil
+			cases++
+		}
+	}
+	if cases > 0 {
+		return through || !all || p.breaks, out
+	}
+	_, out = p.stmts(body.List)
+	return p.breaks, out
+}
+
+// calls reports whether a function is called wherever a statement or an expression is reached.
+func (p *paths) calls(n ast.Node) (found bool) {
+	if n == nil {
+		return false
+	}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.BinaryExpr:
+			if n.Op == token.LAND || n.Op == token.LOR {
+				found = found || p.calls(n.X)
+				return false
+			}
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		case *ast.DeferStmt:
+			for _, e := range n.Call.Args {
+				found = found || p.calls(e)
+			}
+			return false
+		case *ast.CallExpr:
+			found = found || !p.c.light[n]
+		}
+		return !found
+	})
+	return found
+}
+
+// isPanic reports whether an expression is a call of panic.
+func isPanic(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	id, ok := call.Fun.(*ast.Ident)
+	return ok && id.Name == "panic"
+}
