@@ -1,14 +1,13 @@
 package runtime
 
-// This file is added to package runtime when ftgo compiles it. The declarations of internal/hook come with it, under the names
-// ftgo_Site, ftgo_Table, ftgo_Slot, ftgo_Goroutine, ftgo_Processor, ftgo_Frame, ftgo_Hooks, ftgo_Runtime and ftgo_ABI. Patches elsewhere in the package, each made by shape, call
-// ftgo_funcID, ftgo_elide, ftgo_recoverID, ftgo_recovery, ftgo_goexit1 and ftgo_born, put the fields ftgo, ftgoSet, ftgoNote and ftgoBusy into g and ftgo into p, and rename
-// gdestroy, dropg, execute, runExitHooks, coroexit, preprintpanics and fpTracebackPartialExpand to names that begin with std_ (not with ftgo_: that would hide them
-// from stack traces, and from the count of frames by which gorecover tells who may recover).
+// This file is added to package runtime when ftgo compiles it: the hooks' half. What hides their frames is in _frames.go. The declarations of internal/hook
+// come with it, under the names ftgo_Site, ftgo_Table, ftgo_Slot, ftgo_Goroutine, ftgo_Processor, ftgo_Frame, ftgo_Hooks, ftgo_Runtime and ftgo_ABI.
+// Patches elsewhere in the package, each made by shape, call ftgo_recovery, ftgo_goexit1 and ftgo_born, put the fields ftgo, ftgoSet, ftgoNote and
+// ftgoBusy into g and ftgo into p, and rename gdestroy, dropg, execute, runExitHooks, coroexit and preprintpanics to names that begin with std_ (not with
+// ftgo_: that would hide them from stack traces, and from the count of frames by which gorecover tells who may recover).
 
 import (
 	"internal/abi"
-	"internal/bytealg"
 	"internal/goarch"
 	"internal/runtime/atomic"
 	"internal/runtime/sys"
@@ -548,118 +547,4 @@ func preprintpanics(p *_panic) {
 	if ftgo_hooks.End != nil {
 		ftgo_hooks.End()
 	}
-}
-
-// ftgo_wrapper is the FuncID of wrappers, and ftgo_hidden of those whose functions call them by way of a function literal. No function has
-// them in the tables; ftgo_funcID makes them.
-const (
-	ftgo_wrapper abi.FuncID = 0xf7
-	ftgo_hidden  abi.FuncID = 0xf8
-)
-
-// ftgo_funcID is f.funcID, or one of ours for a function whose name bears the mark. Every wrapper defers, and few other functions do, so names
-// are looked at seldom.
-func ftgo_funcID(f funcInfo) abi.FuncID {
-	if f.funcID == abi.FuncIDNormal && f.deferreturn != 0 {
-		return ftgo_marked(funcname(f))
-	}
-	return f.funcID
-}
-
-// ftgo_marked returns the FuncID that the last element of a symbol name asks for: ftgo_… or ftgo_0…, otherwise FuncIDNormal. Wrappers of
-// generic functions end in their type arguments, which may hold dots: they do not count.
-func ftgo_marked(name string) abi.FuncID {
-	if i := bytealg.IndexByteString(name, '['); i >= 0 {
-		if len(name) > 0 && name[len(name)-1] == ']' {
-			for j := i; j+7 < len(name); j++ { // pkg.(*T[...]).ftgo_M[...]
-				if s := name[j : j+7]; s == ").ftgo_" || s == "].ftgo_" {
-					return ftgo_wrapper
-				}
-			}
-			name = name[:i]
-		} else { // pkg.(*T[...]).ftgo_M
-			for i = len(name) - 1; name[i] != ']'; i-- {
-			}
-			name = name[i:]
-		}
-	}
-	i := len(name) - 1
-	for i >= 0 && name[i] != '.' {
-		i--
-	}
-	name = name[i+1:]
-	switch {
-	case len(name) <= 5 || name[:5] != "ftgo_":
-		return abi.FuncIDNormal
-	case name[5] == '0':
-		return ftgo_hidden
-	}
-	return ftgo_wrapper
-}
-
-// ftgo_elide reports whether a frame with the given FuncID, which called a frame with FuncID callee, stays out of stack traces:
-// wrappers, and the functions that called their wrapper, which appear once more as the body that the wrapper called.
-func ftgo_elide(id, callee abi.FuncID) bool {
-	return id == ftgo_wrapper || callee == ftgo_wrapper || id == ftgo_hidden || callee == ftgo_hidden ||
-		id == abi.FuncIDWrapper && elideWrapperCalling(callee)
-}
-
-// ftgo_callee is the FuncID that the caller of a frame sees, when the frame's own is id and it called last: the literal that called a hidden
-// wrapper is a wrapper to the function around it.
-func ftgo_callee(id, last abi.FuncID) abi.FuncID {
-	if last == ftgo_hidden {
-		return ftgo_wrapper
-	}
-	return id
-}
-
-// ftgo_calleeOf is the same where the unwinder leaves a function for the next. It is called once more for a frame that ftgo_callee was called
-// for.
-func ftgo_calleeOf(f funcInfo, last abi.FuncID) abi.FuncID {
-	id := ftgo_funcID(f)
-	if id == abi.FuncIDNormal && last == ftgo_wrapper {
-		return last
-	}
-	return id
-}
-
-// ftgo_recoverID is the FuncID that gorecover's frame count should see: FuncIDWrapper for the frames that ftgo adds.
-func ftgo_recoverID(id abi.FuncID, callee *abi.FuncID) abi.FuncID {
-	last := *callee
-	*callee = ftgo_callee(id, last)
-	if ftgo_elide(id, last) && id != abi.FuncIDWrapper {
-		return abi.FuncIDWrapper
-	}
-	return id
-}
-
-// fpTracebackPartialExpand leaves our frames out of the stacks of block and mutex profiles: what it returns is not looked through for
-// wrappers again.
-func fpTracebackPartialExpand(skip int, fp unsafe.Pointer, pcBuf []uintptr) int {
-	pcs := pcBuf[:std_fpTracebackPartialExpand(skip, fp, pcBuf)]
-	n := 0
-	callee := abi.FuncIDNormal
-	for _, pc := range pcs {
-		if fi := findfunc(pc - 1); fi.valid() {
-			u, uf := newInlineUnwinder(fi, pc-1)
-			for uf.valid() {
-				id := u.srcFunc(uf).funcID
-				if id == abi.FuncIDWrapper || !ftgo_elide(id, callee) {
-					break
-				}
-				callee = ftgo_callee(id, callee)
-				uf = u.next(uf)
-			}
-			if !uf.valid() {
-				continue
-			}
-			pc = uf.pc + 1
-			for ; uf.valid(); uf = u.next(uf) {
-				callee = ftgo_callee(u.srcFunc(uf).funcID, callee)
-			}
-		}
-		pcs[n] = pc
-		n++
-	}
-	return n
 }

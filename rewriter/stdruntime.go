@@ -17,8 +17,13 @@ import (
 // SupportedReleases names the Go releases whose package runtime PatchRuntime knows.
 const SupportedReleases = "go1.26 and go1.27"
 
+// What is added to package runtime: the hooks, and what hides their frames.
+//
 //go:embed _runtime.go
-var runtimeSource string
+var runtimeHooks string
+
+//go:embed _frames.go
+var runtimeFrames string
 
 // An anchor is a place in package runtime that a patch needs. Anchors are found by the shape of the code around them, never by
 // file name or line, so that minor releases and cmd/cover's renamed files do not matter.
@@ -60,14 +65,13 @@ var anchors = []anchor{
 	{"func fpTracebackPartialExpand, which takes the stacks of block and mutex profiles", "func fpTracebackPartialExpand(", rename("fpTracebackPartialExpand"), 1},
 }
 
-// PatchRuntime patches the files of the standard library's package runtime, and returns those that changed together with one
-// that is new, whose Name is empty. An error names the anchor that was not found.
-func PatchRuntime(files []File, release, goarch string) ([]File, error) {
+// PatchRuntime patches the files of the standard library's package runtime, and returns those that changed and those that are new, which have no
+// directory. An error names the anchor that was not found.
+func PatchRuntime(files []File, release, goarch string) (changed, added []File, err error) {
 	found := make([]int, len(anchors))
-	var out []File
 	for _, f := range files {
 		if src := tellRace(f.Src); src != nil {
-			out = append(out, File{f.Name, src})
+			changed = append(changed, File{f.Name, src})
 			continue
 		}
 		var hits []int
@@ -81,41 +85,41 @@ func PatchRuntime(files []File, release, goarch string) ([]File, error) {
 		}
 		file, err := decorator.NewDecorator(token.NewFileSet()).ParseFile(f.Name, f.Src, parser.ParseComments)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		changed := 0
+		n := 0
 		for _, i := range hits {
-			n := anchors[i].apply(file)
-			found[i] += n
-			changed += n
+			patched := anchors[i].apply(file)
+			found[i] += patched
+			n += patched
 		}
-		if changed == 0 {
+		if n == 0 {
 			continue
 		}
 		var buf bytes.Buffer
 		if err := decorator.Fprint(&buf, file); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
+			return nil, nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		src, err := restoreLines(f.Name, f.Src, buf.Bytes())
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		out = append(out, File{f.Name, src})
+		changed = append(changed, File{f.Name, src})
 	}
 	for i, a := range anchors {
 		if found[i] != a.want {
-			return nil, fmt.Errorf("package runtime of %s is not one that this ftgo knows how to hook: %s: found %d times, want %d (supported releases: %s)",
+			return nil, nil, fmt.Errorf("package runtime of %s is not one that this ftgo knows how to hook: %s: found %d times, want %d (supported releases: %s)",
 				release, a.name, found[i], a.want, SupportedReleases)
 		}
 	}
-	hooks := runtimeSource + asmDecls
+	hooks := runtimeHooks + asmDecls
 	switch asm[goarch] {
 	case "":
-		hooks = inGo.Replace(runtimeSource) + hooksInGo + clockInGo
+		hooks = inGo.Replace(runtimeHooks) + hooksInGo + clockInGo
 	case clockArm64:
-		hooks = inGo.Replace(runtimeSource) + hooksInGo + clockDecls
+		hooks = inGo.Replace(runtimeHooks) + hooksInGo + clockDecls
 	}
-	return append(out, File{"", []byte(hooks + "\n" + shape() + string(hostedWrappers()))}), nil
+	return changed, []File{{"ftgo_hooks.go", []byte(hooks + "\n" + shape() + string(hostedWrappers()))}, {"ftgo_frames.go", []byte(runtimeFrames)}}, nil
 }
 
 var allocator = regexp.MustCompile(`(?m)^func mallocgc(Small|Tiny)\w+\(size uintptr, typ \*_type, needzero bool\) unsafe\.Pointer \{`)

@@ -34,12 +34,12 @@ func runtimeFiles(t *testing.T) []File {
 // The patches leave every declaration on its line.
 func TestPatchRuntimeKeepsLines(t *testing.T) {
 	files := runtimeFiles(t)
-	patched, err := PatchRuntime(files, runtime.Version(), runtime.GOARCH)
+	patched, added, err := PatchRuntime(files, runtime.Version(), runtime.GOARCH)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := patched[len(patched)-1]; last.Name != "" || !bytes.Contains(last.Src, []byte("type ftgo_Hooks struct")) {
-		t.Errorf("the last file is %q", last.Name)
+	if len(added) != 2 || !bytes.Contains(added[0].Src, []byte("type ftgo_Hooks struct")) || !bytes.Contains(added[1].Src, []byte("func ftgo_funcID(")) {
+		t.Errorf("%d files are added", len(added))
 	}
 	lines := func(name string, src []byte) (list []int) {
 		fset := token.NewFileSet()
@@ -52,7 +52,7 @@ func TestPatchRuntimeKeepsLines(t *testing.T) {
 		}
 		return list
 	}
-	for _, p := range patched[:len(patched)-1] {
+	for _, p := range patched {
 		for _, f := range files {
 			if f.Name != p.Name {
 				continue
@@ -99,7 +99,7 @@ func TestPatchRuntimeMissingAnchor(t *testing.T) {
 			t.Errorf("package runtime does not hold %q: the test shows nothing", c.text)
 			continue
 		}
-		_, err := PatchRuntime(mangled, "go1.27.9", "amd64")
+		_, _, err := PatchRuntime(mangled, "go1.27.9", "amd64")
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), SupportedReleases) {
 			t.Errorf("without %q: %v", c.text, err)
 		}

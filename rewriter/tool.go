@@ -219,7 +219,7 @@ func compileRuntime(c *toolexec.Compile) error {
 	if err != nil {
 		return err
 	}
-	patched, err := PatchRuntime(files, c.Release, os.Getenv("GOARCH"))
+	changed, added, err := PatchRuntime(files, c.Release, os.Getenv("GOARCH"))
 	if err != nil {
 		return err
 	}
@@ -227,23 +227,25 @@ func compileRuntime(c *toolexec.Compile) error {
 	if err != nil {
 		return err
 	}
-	last := len(patched) - 1
-	for i := range patched[:last] {
-		patched[i].Src = append([]byte(fmt.Sprintf("//line %s:1\n", patched[i].Name)), patched[i].Src...)
+	for i, f := range changed {
+		changed[i].Src = append([]byte(fmt.Sprintf("//line %s:1\n", f.Name)), f.Src...)
 	}
-	names, err := writeFiles(dir, c.Files, patched[:last])
+	names, err := writeFiles(dir, c.Files, changed)
 	if err != nil {
 		return err
 	}
-	hooks := filepath.Join(dir, "ftgo_hooks.go")
-	src := patched[last].Src
-	if slices.ContainsFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, "-pgoprofile") }) {
-		src = bytes.Replace(src, []byte("const ftgo_inlines = false"), []byte("const ftgo_inlines = true"), 1)
+	inlines := slices.ContainsFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, "-pgoprofile") })
+	for _, f := range added {
+		if inlines {
+			f.Src = bytes.Replace(f.Src, []byte("const ftgo_inlines = false"), []byte("const ftgo_inlines = true"), 1)
+		}
+		name := filepath.Join(dir, f.Name)
+		if err := os.WriteFile(name, f.Src, 0o666); err != nil {
+			return err
+		}
+		names = append(names, name)
 	}
-	if err := os.WriteFile(hooks, src, 0o666); err != nil {
-		return err
-	}
-	out, err := c.Run(append(names, hooks))
+	out, err := c.Run(names)
 	os.Stdout.Write(out)
 	return err
 }
