@@ -5,8 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"strings"
-
-	"github.com/ftgo/ftgo/internal/hook"
 )
 
 // This file gives a function's parameters values of their own behind its check.
@@ -47,18 +45,9 @@ func (w *writer) again(f *file, d *ast.FuncDecl, args, params []string) string {
 	if _, ok := w.inWords(letters, maxWords); !ok || len(names) == 0 {
 		return ""
 	}
-	list := strings.Join(types, ", ")
-	same, ok := f.same[list]
-	if !ok {
-		if f.same == nil {
-			f.same = map[string]string{}
-		}
-		same = fmt.Sprintf("%s3_%d", hook.Prefix, w.same)
-		w.same++
-		f.same[list] = same
-		fmt.Fprintf(&f.tail, "\n//go:noescape\n//go:linkname %s runtime.ftgo_same\nfunc %[1]s(%s) (%[2]s)\n", same, list)
-	}
-	list = strings.Join(names, ", ")
+	all := strings.Join(types, ", ")
+	same := w.declare(f, "3", "runtime.ftgo_same", all, " ("+all+")", "")
+	list := strings.Join(names, ", ")
 	return fmt.Sprintf("%s = %s(%[1]s)", list, same)
 }
 

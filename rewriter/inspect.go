@@ -270,16 +270,16 @@ func showFunc(w io.Writer, res *Result, fn Func) error {
 		if err != nil {
 			return err
 		}
-		var wrapper string
+		wrapper, named := "", map[string]bool{}
+		for _, d := range tree.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && funcName(d, res.aliases) == outer {
+				wrapper = wrapperOf(d)
+				names(tree, d, named)
+			}
+		}
 		for _, d := range tree.Decls {
 			d, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			switch {
-			case funcName(d, res.aliases) == outer:
-				wrapper = wrapperOf(d)
-			case wrapper == "" || d.Name.Name != wrapper && d.Name.Name != aliasName(wrapper):
+			if !ok || funcName(d, res.aliases) != outer && !named[d.Name.Name] {
 				continue
 			}
 			var b bytes.Buffer
@@ -301,6 +301,26 @@ func showFunc(w io.Writer, res *Result, fn Func) error {
 		}
 	}
 	return nil
+}
+
+// names adds the functions of ours in a file that a function names, and those that they name.
+func names(tree *ast.File, d *ast.FuncDecl, named map[string]bool) {
+	if d.Body == nil {
+		return
+	}
+	ast.Inspect(d.Body, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || !strings.HasPrefix(id.Name, hook.Prefix) || named[id.Name] {
+			return true
+		}
+		named[id.Name] = true
+		for _, other := range tree.Decls {
+			if other, ok := other.(*ast.FuncDecl); ok && other.Name.Name == id.Name {
+				names(tree, other, named)
+			}
+		}
+		return true
+	})
 }
 
 // showSource prints a declaration, with a blank line in front of what ftgo adds.

@@ -182,10 +182,10 @@ type writer struct {
 
 	linknames map[string]string // of functions, by the name in the package
 
-	share bool           // wrappers are shared
-	same  int            // declarations of ftgo_same
-	exact map[string]int // numbers of signatures with types of no class
-	tail  bytes.Buffer   // shared wrappers, to be appended to the table
+	share    bool           // wrappers are shared
+	declared int            // see declare
+	exact    map[string]int // numbers of signatures with types of no class
+	tail     bytes.Buffer   // shared wrappers, to be appended to the table
 
 	common  map[string]int    // see Result.Wrappers
 	sources map[string]string // see Result
@@ -246,10 +246,10 @@ type file struct {
 	tail  bytes.Buffer // wrappers, to be appended
 	lines []lineDirective
 
-	imports map[string]string // paths of the imports, by their names in the file
-	hooked  bool
-	unsafe  bool              // the import of that package is written
-	same    map[string]string // names of declarations of ftgo_same, by their types
+	imports  map[string]string // paths of the imports, by their names in the file
+	hooked   bool
+	unsafe   bool              // the import of that package is written
+	declared map[string]string // names of declarations, by what they declare; see declare
 
 	noPositions bool
 }

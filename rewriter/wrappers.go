@@ -347,34 +347,50 @@ func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 
 // dispatchShared hooks a function that shares its wrapper:
 //
-//	func (s *S) Foo(a int) error { if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_S_Foo(s, a, &ftgo_sites[7], ftgo_1S_Foo) }; …the body, as it was… }
+//	func (s *S) Foo(a int) error { if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_4_0(s, a, &ftgo_sites[7], ftgo_1S_Foo) }; …the body, as it was… }
 //
 //	//go:noescape
-//	//go:linkname ftgo_S_Foo runtime.ftgo_wPW_WP
-//	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int, _ *ftgo_Site, _ func()) error
+//	//go:linkname ftgo_4_0 runtime.ftgo_wPW_WP
+//	func ftgo_4_0(ftgo_r *S, ftgo_p0 int, _ *ftgo_Site, _ func()) error
 //
 //	//go:linkname ftgo_1S_Foo example.com/p.(*S).Foo
 //	func ftgo_1S_Foo()
 //
 // The compiler knows nothing of either name. If the function named itself, it and its wrapper would be recursive to escape analysis, which takes
 // what goes from a parameter to a result of a recursive function to be lost to the heap, and to the inliner. What the body does with its
-// parameters the compiler sees in the body.
+// parameters the compiler sees in the body. Functions of a file that have the same types share the first of the two declarations.
 func (w *writer) dispatchShared(f *file, d *ast.FuncDecl, num, alias string, form Form, args, params []string) {
-	self := aliasName(alias)
-	call := fmt.Sprintf("%s(%s)", alias, strings.Join(append(args, "&ftgo_sites["+num+"]", self), ", "))
 	results := f.results(d.Type) // before they are given names
+	wrapper := w.declare(f, "4", w.shared(f, d, form), strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), inParentheses(results),
+		f.directive(w.fset, d.Type.Func, false))
+	self := aliasName(alias)
+	call := fmt.Sprintf("%s(%s)", wrapper, strings.Join(append(args, "&ftgo_sites["+num+"]", self), ", "))
 	again := ""
 	if form == ReEntry {
 		again = w.again(f, d, args, params)
 	}
 	w.dispatch(f, d, num, form, call, len(results) > 0, again)
-	symbol, at := w.shared(f, d, form), f.directive(w.fset, d.Type.Func, false)
-	if at != "" {
-		at += "\n"
-	}
-	fmt.Fprintf(&f.tail, "\n//go:noescape\n//go:linkname %s %s\n%sfunc %[1]s(%[4]s)%s\n\n//go:linkname %s %s\nfunc %[6]s()\n",
-		alias, symbol, at, strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), inParentheses(results), self, w.symbol(d))
+	fmt.Fprintf(&f.tail, "\n//go:linkname %s %s\nfunc %[1]s()\n", self, w.symbol(d))
 	f.importUnsafe(w.fset)
+}
+
+// declare declares a function of package runtime in the file, under a name of its own for each list of types, and returns that.
+func (w *writer) declare(f *file, kind, symbol, params, results, at string) string {
+	key := symbol + "(" + params + ")" + results
+	name, ok := f.declared[key]
+	if !ok {
+		if f.declared == nil {
+			f.declared = map[string]string{}
+		}
+		name = fmt.Sprintf("%s%s_%d", hook.Prefix, kind, w.declared)
+		w.declared++
+		f.declared[key] = name
+		if at != "" {
+			at += "\n"
+		}
+		fmt.Fprintf(&f.tail, "\n//go:noescape\n//go:linkname %s %s\n%sfunc %[1]s(%[4]s)%s\n", name, symbol, at, params, results)
+	}
+	return name
 }
 
 // variable returns the name of the variable that an operand of & is part of, if the operand is of one.
