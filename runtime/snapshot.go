@@ -20,8 +20,8 @@ type SnapshotOptions struct {
 }
 
 // Snapshot writes what is in the buffer as a file for ftgo replay, report and info, with the names of functions in it. Recording goes on meanwhile,
-// and nothing is consumed: with a tracer that is always on, this is a flight recorder. It stops nothing: a page is copied at a time, and one that is
-// overwritten while it is copied is left out.
+// and nothing is consumed: with a tracer that is always on, this is a flight recorder. It stops nothing: a page is copied at a time, the newest
+// first, and one that is overwritten before it has been copied is left out; if that happened to all of them, it begins again.
 //
 // It may be called at any time and by any number of goroutines. It returns ErrNotInstrumented in a program without hooks, and otherwise errors of w
 // alone.
@@ -43,12 +43,7 @@ func (a *traceArray) writeSnapshot(w io.Writer, o SnapshotOptions) error {
 	if o.Last > 0 {
 		since = now - min(now, ticksOf(int64(o.Last)))
 	}
-	pages, taken := a.recentPages(since)
-	if o.MaxBytes > 0 {
-		pages = pages[:min(len(pages), max(1, int(o.MaxBytes/int64(size))))]
-	}
-	// The metadata comes last, since it names what the pages hold, so the header cannot say how many pages there are. Those that are left out are
-	// written as pages that are not in use.
+	// The metadata comes last, since it names what the pages hold, so the header cannot say how many pages there are.
 	head, tabs := a.headAndTables()
 	le := binary.LittleEndian
 	le.PutUint64(head[tracefile.HSince:], since)
@@ -58,11 +53,25 @@ func (a *traceArray) writeSnapshot(w io.Writer, o SnapshotOptions) error {
 	}
 	offsets := map[uint32]bool{}
 	page := make([]byte, size)
-	for _, c := range pages {
-		a.copyRecent(page, c, taken)
-		tracefile.PageOffsets(page, offsets)
-		if _, err := w.Write(page); err != nil {
-			return err
+	for range 100 { // a small buffer may be overwritten all while this goroutine waits for a processor, or w for whatever it does
+		pages, taken := a.recentPages(since)
+		if o.MaxBytes > 0 {
+			pages = pages[:min(len(pages), max(1, int(o.MaxBytes/int64(size))))]
+		}
+		wrote, late := false, false
+		for _, c := range pages {
+			if !a.copyRecent(page, c, taken) {
+				late = true
+				continue
+			}
+			wrote = wrote || binary.NativeEndian.Uint32(page[tracefile.PCommit:]) != 0
+			tracefile.PageOffsets(page, offsets)
+			if _, err := w.Write(page); err != nil {
+				return err
+			}
+		}
+		if wrote || !late {
+			break
 		}
 	}
 	var meta []byte
@@ -91,17 +100,15 @@ type recentPage struct {
 
 // copyRecent copies a page that was found when the array had given memory back so many times, if it is still there and the same. The array is locked for
 // that alone, not while w takes its time: whoever waits for readers may have others wait for it.
-func (a *traceArray) copyRecent(dst []byte, c recentPage, taken int) {
+func (a *traceArray) copyRecent(dst []byte, c recentPage, taken int) bool {
 	a.readers.RLock()
 	defer a.readers.RUnlock()
 	clear(dst)
 	if a.taken != taken && !a.has(c.page) {
-		return
+		return false
 	}
 	copyPage(dst, unsafe.Slice((*byte)(c.page), len(dst)))
-	if binary.LittleEndian.Uint64(dst[tracefile.PGen:]) != c.gen {
-		clear(dst)
-	}
+	return binary.NativeEndian.Uint64(dst[tracefile.PGen:]) == c.gen
 }
 
 // has reports whether a page is one of the array's.

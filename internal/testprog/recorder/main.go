@@ -4,6 +4,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"runtime"
@@ -68,9 +69,9 @@ func load(goroutines, n int) {
 	var wg sync.WaitGroup
 	for range goroutines {
 		wg.Go(func() {
-			for range n {
+			for i := range n {
 				leaf()
-				if n%1000 == 0 {
+				if i%1000 == 999 {
 					runtime.Gosched()
 				}
 			}
@@ -473,22 +474,38 @@ func snapshots() error {
 		case 2:
 			o.MaxBytes = 100 << 10
 		}
-		if err := whole(o); err != nil {
-			return err
+		if err := whole(o, func() {}); err != nil {
+			return fmt.Errorf("snapshot %d: %w", n, err)
 		}
 	}
 	if n < 3 {
 		return fmt.Errorf("there were %d snapshots", n)
 	}
+	if err := whole(ftrace.SnapshotOptions{}, func() { load(8, 100000) }); err != nil {
+		return fmt.Errorf("a snapshot whose writer has the buffer overwritten first: %w", err)
+	}
 	return nil
 }
 
-func whole(o ftrace.SnapshotOptions) error {
+// A lateWriter does something before it writes for the first time.
+type lateWriter struct {
+	io.Writer
+	first sync.Once
+	do    func()
+}
+
+func (w *lateWriter) Write(b []byte) (int, error) {
+	w.first.Do(w.do)
+	return w.Writer.Write(b)
+}
+
+// whole takes a snapshot and looks at what is in it; do is called before it is written.
+func whole(o ftrace.SnapshotOptions, do func()) error {
 	f, err := os.CreateTemp("", "snapshot")
 	check(err)
 	defer os.Remove(f.Name())
 	defer f.Close()
-	check(ftrace.Snapshot(f, o))
+	check(ftrace.Snapshot(&lateWriter{Writer: f, do: do}, o))
 	if info, err := f.Stat(); err != nil || o.MaxBytes > 0 && info.Size() > o.MaxBytes+200<<10 {
 		return fmt.Errorf("%v bytes, at most %d were wanted: %v", info.Size(), o.MaxBytes, err)
 	}
