@@ -374,7 +374,7 @@ func (w *writer) dispatchShared(f *file, d *ast.FuncDecl, num, alias string, for
 	f.importUnsafe(w.fset)
 }
 
-// declare declares a function of package runtime in the file, under a name of its own for each list of types, and returns that.
+// declare declares the function that the linker knows by a symbol in the file, with these types, once, and returns the name it has there.
 func (w *writer) declare(f *file, kind, symbol, params, results, at string) string {
 	key := symbol + "(" + params + ")" + results
 	name, ok := f.declared[key]

@@ -53,7 +53,7 @@ func (a *traceArray) writeSnapshot(w io.Writer, o SnapshotOptions) error {
 	}
 	offsets := map[uint32]bool{}
 	page := make([]byte, size)
-	for range 100 { // a small buffer may be overwritten all while this goroutine waits for a processor, or w for whatever it does
+	for range 100 { // all of a small buffer may be overwritten while this goroutine waits for a processor
 		pages, taken := a.recentPages(since)
 		if o.MaxBytes > 0 {
 			pages = pages[:min(len(pages), max(1, int(o.MaxBytes/int64(size))))]
@@ -99,7 +99,7 @@ type recentPage struct {
 }
 
 // copyRecent copies a page that was found when the array had given memory back so many times, if it is still there and the same. The array is locked for
-// that alone, not while w takes its time: whoever waits for readers may have others wait for it.
+// that alone, not while w takes its time: whoever waits for readers may have others wait for it. It reports whether the page was the same.
 func (a *traceArray) copyRecent(dst []byte, c recentPage, taken int) bool {
 	a.readers.RLock()
 	defer a.readers.RUnlock()
