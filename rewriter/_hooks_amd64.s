@@ -174,6 +174,8 @@ TEXT runtime·ftgo_exit<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-8
 	JNE	profile
 	TESTL	$const_ftgo_ModeGraph, R8
 	JEQ	slow
+	CMPQ	g__panic(R14), $0 // which may be what ends the call
+	JNE	slow
 	ftgo_state(slow)
 	MOVL	ftgo_Goroutine_Depth(BX), R12
 	SUBL	$1, R12

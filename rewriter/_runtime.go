@@ -35,6 +35,7 @@ func init() {
 	ftgo_mallocgc = mallocgc
 	r := &ftgo_runtime
 	r.Calls = &ftgo_hooks
+	r.Secure = isSecureMode()
 	r.Getenv = gogetenv
 	r.Alloc = func(size uintptr) unsafe.Pointer { return persistentalloc(size, 64, &memstats.other_sys) }
 	r.Map = func(size uintptr) unsafe.Pointer { return sysAlloc(size, &memstats.other_sys, "ftgo") }
@@ -43,7 +44,10 @@ func init() {
 	r.Unlock = func() { unlock(&ftgo_lock_) }
 	r.Mask = func(mask *uint8, v uint8) { atomic.Store8(mask, v) }
 	r.Dead = func() unsafe.Pointer { return unsafe.Pointer(atomic.Xchguintptr(&ftgo_dead, 0)) }
-	r.Who = func() (uint64, uint64, uintptr) { gp := getg(); return gp.goid, gp.parentGoid, gp.startpc }
+	r.Who = func() (uint64, uint64) { gp := getg(); return gp.goid, gp.parentGoid }
+	r.Started = ftgo_started
+	r.Dying = ftgo_arm
+	r.Symbols = func() []byte { return firstmoduledata.funcnametab }
 	r.Barrier = ftgo_barrier
 	r.Pin = func() *unsafe.Pointer { return ftgo_pin(getg()) }
 	r.Unpin = func() { ftgo_unpin(getg()) }
@@ -74,7 +78,7 @@ func init() {
 	r.Fatal = func(msg string) { print("ftgo: ", msg, "\n") }
 	if ftgo_hooks.Attach != nil {
 		ftgo_hooks.Attach(r)
-	} else if gogetenv("FTGO_TRACER") != "" {
+	} else if gogetenv("FTGO_TRACER") != "" && !r.Secure {
 		print("ftgo: FTGO_TRACER is set, but this program holds hooks without the library that serves them: build it with \"ftgo build\", or import github.com/ftgo/ftgo/runtime\n")
 	}
 }
@@ -87,6 +91,14 @@ func ftgo_register(t *ftgo_Table) bool {
 		ftgo_hooks.Register(t)
 	}
 	return true
+}
+
+// ftgo_initialized is called when every package has been initialized. It returns what inittrace.active is set to then.
+func ftgo_initialized() bool {
+	if ftgo_hooks.Ready != nil {
+		ftgo_hooks.Ready()
+	}
+	return false
 }
 
 // ftgo_ended is called when the C program ends that a library was made for.
@@ -323,27 +335,30 @@ func ftgo_enterAt(site *ftgo_Site) int {
 //go:linkname ftgo_exitAt
 func ftgo_exitAt(tok int) { ftgo_exit(uintptr(tok)) }
 
-// ftgo_unwind closes the calls that leave where they return, and will not: their frames lie at off from the stack's end, or further.
-func ftgo_unwind(off uintptr) {
+// ftgo_unwind closes the calls that leave where they return, and will not: their frames lie at off from the stack's end, or further. panics is not
+// zero if that is because of a panic.
+func ftgo_unwind(off, panics uintptr) {
 	gp := getg()
 	if gp.ftgo == nil || gp.ftgoBusy != 0 || gp != gp.m.curg {
 		return
 	}
 	gp.ftgoBusy = 1
+	(*ftgo_Goroutine)(gp.ftgo).Panics = panics
 	ftgo_hooks.Unwind(&gp.ftgo, ftgo_pin(gp), off, ftgo_clock())
+	(*ftgo_Goroutine)(gp.ftgo).Panics = 0
 	ftgo_unpin(gp)
 	gp.ftgoBusy = 0
 }
 
 // ftgo_goexit1 is goexit1 for Goexit.
 func ftgo_goexit1() {
-	ftgo_unwind(0)
+	ftgo_unwind(0, 0)
 	goexit1()
 }
 
 // coroexit ends the goroutine of a coroutine: Goexit runs it as a deferred function, and gets no further.
 func coroexit(c *coro) {
-	ftgo_unwind(0)
+	ftgo_unwind(0, 0)
 	std_coroexit(c)
 }
 
@@ -351,7 +366,7 @@ func coroexit(c *coro) {
 // called from there has left.
 func ftgo_recovery() {
 	gp := getg()
-	ftgo_unwind(gp.stack.hi - uintptr(gp._panic.sp))
+	ftgo_unwind(gp.stack.hi-uintptr(gp._panic.sp), 1)
 	mcall(recovery)
 }
 
@@ -402,10 +417,26 @@ func ftgo_exitSlow(tok uintptr) {
 		now = uint64(nanotime())
 	}
 	gp = getg()
+	panics := gp._panic != nil && !gp._panic.goexit && ftgo_panics()
+	if panics {
+		(*ftgo_Goroutine)(gp.ftgo).Panics = 1
+	}
 	ftgo_hooks.Exit(tok, &gp.ftgo, ftgo_pin(gp), now)
 	gp = getg()
+	if panics {
+		(*ftgo_Goroutine)(gp.ftgo).Panics = 0
+	}
 	ftgo_unpin(gp)
 	gp.ftgoBusy = 0
+}
+
+// ftgo_panics reports whether ftgo_exitSlow was called by a panic, not by a function that returns while deferred functions of a panic run.
+func ftgo_panics() bool {
+	var pcs [1]uintptr
+	if callers(2, pcs[:]) == 0 { // the call of ftgo_exit that the compiler has wrapped for the defer statement does not count
+		return false
+	}
+	return findfunc(pcs[0]).funcID == abi.FuncID_gopanic
 }
 
 // ftgo_keeps is what wrappers read before they call ftgo_keep.
@@ -543,7 +574,7 @@ func runExitHooks(code int) {
 // preprintpanics sees a panic that nobody recovered, before it is printed, on the goroutine's own stack.
 func preprintpanics(p *_panic) {
 	std_preprintpanics(p)
-	ftgo_unwind(0)
+	ftgo_unwind(0, 0)
 	if ftgo_hooks.End != nil {
 		ftgo_hooks.End()
 	}

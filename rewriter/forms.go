@@ -385,13 +385,14 @@ func (f *file) finish() []byte {
 type tableData struct {
 	Package             string // its name
 	ABI, N, Kept, Alone int
-	Path, Names         string // Names as a Go string
+	Path                string
+	Names, Left         string // as Go strings
 }
 
 // table returns the file that declares the masks, sites and names of the package, and registers them. Its only initializer is the
 // first of the first file, so it runs before anything else in the package (Go specification, Package initialization).
 func (w *writer) table() []byte {
-	t := tableData{Package: w.files[0].tree.Name.Name, ABI: hook.ABI, N: len(w.names), Path: w.path, Names: w.nameList()}
+	t := tableData{Package: w.files[0].tree.Name.Name, ABI: hook.ABI, N: len(w.names), Path: w.path, Names: w.nameList(), Left: w.leftList()}
 	for _, fn := range w.funcs {
 		switch fn.Form {
 		case Inlined:
@@ -418,6 +419,7 @@ var (
 		Sites: &ftgo_sites[0],
 		Path:  %q,
 		Names: %s,
+		Left:  %s,
 	}
 	ftgo_registered = ftgo_register(&ftgo_table)
 )
@@ -452,12 +454,23 @@ func ftgo_enterAt(*ftgo_Site) int
 
 //go:linkname ftgo_exitAt runtime.ftgo_exitAt
 func ftgo_exitAt(int)
-`, t.N, t.N, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names)
+`, t.N, t.N, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names, t.Left)
 	b.Write(w.tail.Bytes())
 	if w.opt.Hide != "" {
 		fmt.Fprintf(&b, "\nvar %s [1]struct{}\n\ntype ftgo_bool bool\n\nconst ftgo_true = 0 == 0\n\n//go:linkname ftgo_takeInlined runtime.ftgo_takeInlined\nfunc ftgo_takeInlined(*ftgo_Site) bool\n\n//go:linkname ftgo_enterInlined runtime.ftgo_enterInlined\nfunc ftgo_enterInlined(*ftgo_Site) uintptr\n", w.opt.Hide)
 	}
 	return []byte(b.String())
+}
+
+// leftList returns Table.Left as a Go string.
+func (w *writer) leftList() string {
+	var b strings.Builder
+	for _, fn := range w.funcs {
+		if fn.Form == Alone && fn.Name != "_" {
+			fmt.Fprintf(&b, "%s %s\n", fn.Name, fn.Reason)
+		}
+	}
+	return fmt.Sprintf("%q", b.String())
 }
 
 // nameList returns Table.Names as a Go string.

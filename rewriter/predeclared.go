@@ -69,10 +69,11 @@ func ftgo_fill() struct{} {
 	ftgo_table.Sites = &ftgo_sites[0]
 	ftgo_table.Path = %q
 	ftgo_table.Names = %s
+	ftgo_table.Left = %s
 	ftgo_register(&ftgo_table)
 	return struct{}{}
 }
-`, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names)
+`, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names, t.Left)
 	for _, name := range hookNames {
 		fmt.Fprintf(&b, "\n//go:linkname ftgo_%[1]sCode runtime.ftgo_%[1]s\nfunc ftgo_%[1]sCode()\n", name)
 	}

@@ -25,6 +25,18 @@ var runtimeHooks string
 //go:embed _frames.go
 var runtimeFrames string
 
+//go:embed _started.go
+var runtimeStarted string
+
+//go:embed _dying.go
+var runtimeDying string
+
+//go:embed _dying_unix.go
+var runtimeDyingUnix string
+
+// dyingElsewhere stands in for _dying_unix.go where there are no signals.
+const dyingElsewhere = "package runtime\n\nfunc ftgo_die(uint32) {}\n"
+
 // An anchor is a place in package runtime that a patch needs. Anchors are found by the shape of the code around them, never by
 // file name or line, so that minor releases and cmd/cover's renamed files do not matter.
 type anchor struct {
@@ -33,43 +45,55 @@ type anchor struct {
 	// apply patches the file, and reports how many places it patched. Places that a patch adds lines to are made good later,
 	// by restoreLines; most patches replace an expression or a name.
 	apply func(f *dst.File) int
-	want  int // in how many places the package must have it
+	want  int  // in how many places the package must have it
+	unix  bool // it is there on systems with signals alone
 }
 
 var anchors = []anchor{
-	{"the fields of type g", "type g struct", addFields("g", "ftgo unsafe.Pointer", "ftgoSet uint64", "ftgoNote uintptr", "ftgoBusy uint32"), 1},
-	{"the fields of type p", "type p struct", addFields("p", "ftgo unsafe.Pointer"), 1},
-	{"func gdestroy, where goroutines end", "func gdestroy(", rename("gdestroy"), 1},
-	{"func runExitHooks, where programs end", "func runExitHooks(", rename("runExitHooks"), 1},
-	{"the call of func recovery in func nextDefer", "mcall(recovery)", callInstead("nextDefer", "mcall", "recovery", "ftgo_recovery"), 1},
-	{"the call of func goexit1 in func Goexit", "func Goexit(", callInstead("Goexit", "goexit1", "", "ftgo_goexit1"), 1},
-	{"the assignment of newg.parentGoid in func newproc1", "func newproc1(", born, 1},
-	{"func dropg, where goroutines leave their P", "func dropg(", rename("dropg"), 1},
-	{"func execute, where goroutines come to one", "func execute(", rename("execute"), 1},
-	{"func coroexit, where coroutines end", "func coroexit(", rename("coroexit"), 1},
-	{"func preprintpanics, which a fatal panic passes", "func preprintpanics(", rename("preprintpanics"), 1},
-	{"func (funcInfo) srcFunc, which gives frames their FuncID", ") srcFunc() srcFunc", srcFuncID, 1},
-	{"the unwinder's assignment to calleeFuncID", "calleeFuncID = f.funcID", calleeFuncID, 1},
-	{"the note of the last frame in func tracebackPCs", "calleeFuncID = sf.funcID", lastFuncID("tracebackPCs"), 1},
-	{"the note of the last frame in func traceback2", "calleeFuncID = sf.funcID", lastFuncID("traceback2"), 1},
-	{"the note of the last frame in func runtime_expandFinalInlineFrame", "calleeID = funcID", lastFuncID("runtime_expandFinalInlineFrame"), 1},
-	{"the note of the last frame in func fpunwindExpand", "lastFuncID = sf.funcID", lastFuncID("fpunwindExpand"), 1},
-	{"the note of the last frame in func fpTracebackPartialExpand", "lastFuncID = sf.funcID", lastFuncID("fpTracebackPartialExpand"), 1},
-	{"the frame count of gorecover", "func gorecover(", recoverCount, 2},
-	{"the test for wrappers in func tracebackPCs", "elideWrapperCalling(", elide("tracebackPCs"), 1},
-	{"the test for wrappers in func showfuncinfo", "elideWrapperCalling(", elide("showfuncinfo"), 1},
-	{"the test for wrappers in (*Frames).Next", "elideWrapperCalling(", elide("Next"), 1},
-	{"the test for wrappers in func runtime_expandFinalInlineFrame", "elideWrapperCalling(", elide("runtime_expandFinalInlineFrame"), 1},
-	{"the test for wrappers in func fpunwindExpand", "elideWrapperCalling(", elide("fpunwindExpand"), 1},
-	{"the test for wrappers in func fpTracebackPartialExpand", "elideWrapperCalling(", elide("fpTracebackPartialExpand"), 1},
-	{"func fpTracebackPartialExpand, which takes the stacks of block and mutex profiles", "func fpTracebackPartialExpand(", rename("fpTracebackPartialExpand"), 1},
+	{"the fields of type g", "type g struct", addFields("g", "ftgo unsafe.Pointer", "ftgoSet uint64", "ftgoNote uintptr", "ftgoBusy uint32"), 1, false},
+	{"the fields of type p", "type p struct", addFields("p", "ftgo unsafe.Pointer"), 1, false},
+	{"func gdestroy, where goroutines end", "func gdestroy(", rename("gdestroy"), 1, false},
+	{"func runExitHooks, where programs end", "func runExitHooks(", rename("runExitHooks"), 1, false},
+	{"the call of func recovery in func nextDefer", "mcall(recovery)", callInstead("nextDefer", "mcall", "recovery", "ftgo_recovery"), 1, false},
+	{"the call of func goexit1 in func Goexit", "func Goexit(", callInstead("Goexit", "goexit1", "", "ftgo_goexit1"), 1, false},
+	{"the assignment of newg.parentGoid in func newproc1", "func newproc1(", born, 1, false},
+	{"func dropg, where goroutines leave their P", "func dropg(", rename("dropg"), 1, false},
+	{"func execute, where goroutines come to one", "func execute(", rename("execute"), 1, false},
+	{"func coroexit, where coroutines end", "func coroexit(", rename("coroexit"), 1, false},
+	{"func preprintpanics, which a fatal panic passes", "func preprintpanics(", rename("preprintpanics"), 1, false},
+	{"func (funcInfo) srcFunc, which gives frames their FuncID", ") srcFunc() srcFunc", srcFuncID, 1, false},
+	{"the unwinder's assignment to calleeFuncID", "calleeFuncID = f.funcID", calleeFuncID, 1, false},
+	{"the note of the last frame in func tracebackPCs", "calleeFuncID = sf.funcID", lastFuncID("tracebackPCs"), 1, false},
+	{"the note of the last frame in func traceback2", "calleeFuncID = sf.funcID", lastFuncID("traceback2"), 1, false},
+	{"the note of the last frame in func runtime_expandFinalInlineFrame", "calleeID = funcID", lastFuncID("runtime_expandFinalInlineFrame"), 1, false},
+	{"the note of the last frame in func fpunwindExpand", "lastFuncID = sf.funcID", lastFuncID("fpunwindExpand"), 1, false},
+	{"the note of the last frame in func fpTracebackPartialExpand", "lastFuncID = sf.funcID", lastFuncID("fpTracebackPartialExpand"), 1, false},
+	{"the frame count of gorecover", "func gorecover(", recoverCount, 2, false},
+	{"the test for wrappers in func tracebackPCs", "elideWrapperCalling(", elide("tracebackPCs"), 1, false},
+	{"the test for wrappers in func showfuncinfo", "elideWrapperCalling(", elide("showfuncinfo"), 1, false},
+	{"the test for wrappers in (*Frames).Next", "elideWrapperCalling(", elide("Next"), 1, false},
+	{"the test for wrappers in func runtime_expandFinalInlineFrame", "elideWrapperCalling(", elide("runtime_expandFinalInlineFrame"), 1, false},
+	{"the test for wrappers in func fpunwindExpand", "elideWrapperCalling(", elide("fpunwindExpand"), 1, false},
+	{"the test for wrappers in func fpTracebackPartialExpand", "elideWrapperCalling(", elide("fpTracebackPartialExpand"), 1, false},
+	{"func fpTracebackPartialExpand, which takes the stacks of block and mutex profiles", "func fpTracebackPartialExpand(", rename("fpTracebackPartialExpand"), 1, false},
+	{"the assignment of inittrace.active in func main", "func main() {", initialized, 1, false},
+	{"func checkdead, which finds deadlocks", "func checkdead(", rename("checkdead"), 1, false},
+	{"the call of func fatal in func sync_fatal", "func sync_fatal(", callInstead("sync_fatal", "fatal", "s", "ftgo_fatal", "s"), 1, false},
+	{"the call of func fatal in func internal_sync_fatal", "func internal_sync_fatal(", callInstead("internal_sync_fatal", "fatal", "s", "ftgo_fatal", "s"), 1, false},
+	{"the call of func fatal in func maps_fatal", "func maps_fatal(", callInstead("maps_fatal", "fatal", "s", "ftgo_fatal", "s"), 1, false},
+	{"the largest stack in func newstack", "func newstack() {", overflow, 1, false},
+	{"the call of func dieFromSignal in func sighandler", "func dieFromSignal(", callInstead("sighandler", "dieFromSignal", "sig", "ftgo_dieFromSignal", "sig"), 1, true},
+	{"the condition in func sighandler under which the program goes on", "func dieFromSignal(", goesOn, 1, true},
+	{"the call of func sigpipe in func os_sigpipe", "func dieFromSignal(", callInstead("os_sigpipe", "systemstack", "sigpipe", "ftgo_sigpipe"), 1, true},
 }
 
 // PatchRuntime patches the files of the standard library's package runtime, and returns those that changed and those that are new, which have no
 // directory. An error names the anchor that was not found.
 func PatchRuntime(files []File, release, goarch string) (changed, added []File, err error) {
 	found := make([]int, len(anchors))
+	unix := false
 	for _, f := range files {
+		unix = unix || bytes.Contains(f.Src, []byte("func dieFromSignal("))
 		if src := tellRace(f.Src); src != nil {
 			changed = append(changed, File{f.Name, src})
 			continue
@@ -107,7 +131,7 @@ func PatchRuntime(files []File, release, goarch string) (changed, added []File, 
 		changed = append(changed, File{f.Name, src})
 	}
 	for i, a := range anchors {
-		if found[i] != a.want {
+		if found[i] != a.want && (unix || !a.unix) {
 			return nil, nil, fmt.Errorf("package runtime of %s is not one that this ftgo knows how to hook: %s: found %d times, want %d (supported releases: %s)",
 				release, a.name, found[i], a.want, SupportedReleases)
 		}
@@ -119,7 +143,11 @@ func PatchRuntime(files []File, release, goarch string) (changed, added []File, 
 	case clockArm64:
 		hooks = inGo.Replace(runtimeHooks) + hooksInGo + clockDecls
 	}
-	return changed, []File{{"ftgo_hooks.go", []byte(hooks + "\n" + shape() + string(hostedWrappers()))}, {"ftgo_frames.go", []byte(runtimeFrames)}}, nil
+	dying := dyingElsewhere
+	if unix {
+		dying = runtimeDyingUnix
+	}
+	return changed, []File{{"ftgo_started.go", []byte(runtimeStarted)}, {"ftgo_dying.go", []byte(runtimeDying)}, {"ftgo_dying_unix.go", []byte(dying)}, {"ftgo_hooks.go", []byte(hooks + "\n" + shape() + string(hostedWrappers()))}, {"ftgo_frames.go", []byte(runtimeFrames)}}, nil
 }
 
 var allocator = regexp.MustCompile(`(?m)^func mallocgc(Small|Tiny)\w+\(size uintptr, typ \*_type, needzero bool\) unsafe\.Pointer \{`)
@@ -272,21 +300,21 @@ func rename(name string) func(*dst.File) int {
 	}
 }
 
-// callInstead replaces callee() or callee(arg) by with() in the named function.
-func callInstead(name, callee, arg, with string) func(*dst.File) int {
-	isName := func(e dst.Expr, name string) bool {
-		id, ok := e.(*dst.Ident)
-		return ok && id.Name == name
-	}
+// callInstead replaces callee() or callee(arg) by with(args) in the named function.
+func callInstead(name, callee, arg, with string, args ...string) func(*dst.File) int {
 	return func(f *dst.File) int {
 		n := 0
 		eachFunc(f, name, func(fn *dst.FuncDecl) {
 			n += replace(fn, func(e dst.Node) dst.Expr {
 				c, ok := e.(*dst.CallExpr)
-				if !ok || !isName(c.Fun, callee) || len(c.Args) > 1 || (len(c.Args) == 1) != (arg != "") || arg != "" && !isName(c.Args[0], arg) {
+				if !ok || !isIdent(c.Fun, callee) || len(c.Args) > 1 || (len(c.Args) == 1) != (arg != "") || arg != "" && !isIdent(c.Args[0], arg) {
 					return nil
 				}
-				return call(with)
+				var idents []dst.Expr
+				for _, a := range args {
+					idents = append(idents, dst.NewIdent(a))
+				}
+				return call(with, idents...)
 			})
 		})
 		return n
@@ -301,6 +329,73 @@ func born(f *dst.File) int {
 			as, ok := node.(*dst.AssignStmt)
 			if ok && len(as.Lhs) == 1 && len(as.Rhs) == 1 && isField(as.Lhs[0], "newg", "parentGoid") && isField(as.Rhs[0], "callergp", "goid") {
 				as.Rhs[0] = call("ftgo_born", dst.NewIdent("newg"), dst.NewIdent("callergp"))
+				n++
+			}
+			return true
+		})
+	})
+	return n
+}
+
+// initialized replaces inittrace.active = false by inittrace.active = ftgo_initialized() in func main.
+func initialized(f *dst.File) int {
+	n := 0
+	eachFunc(f, "main", func(fn *dst.FuncDecl) {
+		dst.Inspect(fn, func(node dst.Node) bool {
+			as, ok := node.(*dst.AssignStmt)
+			if ok && len(as.Lhs) == 1 && len(as.Rhs) == 1 && isField(as.Lhs[0], "inittrace", "active") && isIdent(as.Rhs[0], "false") {
+				as.Rhs[0] = call("ftgo_initialized")
+				n++
+			}
+			return true
+		})
+	})
+	return n
+}
+
+// overflow replaces newsize > maxstacksize || X by (newsize > maxstacksize || X) && ftgo_overflows(gp) in func newstack.
+func overflow(f *dst.File) int {
+	n := 0
+	eachFunc(f, "newstack", func(fn *dst.FuncDecl) {
+		dst.Inspect(fn, func(node dst.Node) bool {
+			st, ok := node.(*dst.IfStmt)
+			if !ok {
+				return true
+			}
+			or, ok := st.Cond.(*dst.BinaryExpr)
+			if !ok || or.Op != token.LOR {
+				return true
+			}
+			if gt, ok := or.X.(*dst.BinaryExpr); ok && gt.Op == token.GTR && isIdent(gt.X, "newsize") && isIdent(gt.Y, "maxstacksize") {
+				st.Cond = &dst.BinaryExpr{X: &dst.ParenExpr{X: or}, Op: token.LAND, Y: call("ftgo_overflows", dst.NewIdent("gp"))}
+				n++
+			}
+			return true
+		})
+	})
+	return n
+}
+
+// goesOn replaces flags&X == 0 by flags&X == 0 || ftgo_throws(sig, c.sigFromUser()) in func sighandler, where X is (_SigThrow|_SigPanic).
+func goesOn(f *dst.File) int {
+	n := 0
+	eachFunc(f, "sighandler", func(fn *dst.FuncDecl) {
+		dst.Inspect(fn, func(node dst.Node) bool {
+			st, ok := node.(*dst.IfStmt)
+			if !ok {
+				return true
+			}
+			eq, ok := st.Cond.(*dst.BinaryExpr)
+			if !ok || eq.Op != token.EQL {
+				return true
+			}
+			and, ok := eq.X.(*dst.BinaryExpr)
+			if !ok || and.Op != token.AND || !isIdent(and.X, "flags") {
+				return true
+			}
+			if _, ok := and.Y.(*dst.ParenExpr); ok {
+				asked := &dst.CallExpr{Fun: &dst.SelectorExpr{X: dst.NewIdent("c"), Sel: dst.NewIdent("sigFromUser")}}
+				st.Cond = &dst.BinaryExpr{X: eq, Op: token.LOR, Y: call("ftgo_throws", dst.NewIdent("sig"), asked)}
 				n++
 			}
 			return true
@@ -441,6 +536,11 @@ func replace(fn *dst.FuncDecl, with func(dst.Node) dst.Expr) int {
 
 func call(name string, args ...dst.Expr) dst.Expr {
 	return &dst.CallExpr{Fun: dst.NewIdent(name), Args: args}
+}
+
+func isIdent(e dst.Node, name string) bool {
+	id, ok := e.(*dst.Ident)
+	return ok && id.Name == name
 }
 
 func isField(e dst.Node, x, sel string) bool {

@@ -17,6 +17,7 @@ var hooks = hook.Hooks{
 	ABI:      hook.ABI,
 	Attach:   attach,
 	Register: register,
+	Ready:    checkEnvironment,
 	Enter:    enterStub,
 	Entry:    listEntry,
 	Exit:     exitStub,
@@ -68,9 +69,6 @@ func register(t *hook.Table) {
 	rt.Unlock()
 	if top.header != nil {
 		describe(t)
-	}
-	if t.Path == "main" {
-		checkEnvironment()
 	}
 	ctl.Lock()
 	defer ctl.Unlock()

@@ -76,7 +76,7 @@ func graphExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 		return
 	}
 	f := g.top()
-	if f.Token != token || f.Mode != rt.Mode || f.Over != 0 || stopped() {
+	if f.Token != token || f.Mode != rt.Mode || f.Over != 0 || g.Panics != 0 || stopped() {
 		listExit(token, slot, proc, now)
 		return
 	}

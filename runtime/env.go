@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/tracefile"
@@ -25,87 +26,164 @@ var env struct {
 // defaultBuffer is the size of the buffer, kB.
 const defaultBuffer = 16 << 10
 
-// readEnvironment reads FTGO_TRACER and its kin, and switches the tracer on: before any package is initialized but the runtime, so that
-// initialization is traced too.
+// readEnvironment reads FTGO_TRACER and its kin, and switches the tracer on: before any package is initialized but package runtime, so that
+// initialization is traced too. What is called here must do without initialized variables of other packages: time.ParseDuration, for one, has
+// a map of units. A program that runs with other rights than its caller's takes nothing from the environment.
 func readEnvironment() {
-	fail := func(key, val, want string) {
-		if env.failed == "" {
-			env.failed = key + "=" + val + ": want " + want
-		}
+	if rt.Secure {
+		return
 	}
-	number := func(key string, lo, hi int, want string, set func(int)) {
-		if val := rt.Getenv(key); val != "" {
-			if n, err := strconv.Atoi(val); err == nil && n >= lo && n <= hi {
-				set(n)
-			} else {
-				fail(key, val, want)
+	for _, v := range variables {
+		if val := rt.Getenv(v.name); val != "" {
+			if err := v.set(val); err != "" && env.failed == "" {
+				env.failed = v.name + err
 			}
 		}
 	}
-	number("FTGO_MAX_STACK", 1, 65535, "a depth from 1 to 65535", func(n int) { maxStack.Store(int32(n)) })
-	number("FTGO_DEPTH", 0, 65535, "a depth from 1 to 65535, or 0 for no limit", func(n int) { top.maxDepth = int32(n) })
 	setGraphLimit()
-	if val := rt.Getenv("FTGO_BUFFER"); val != "" {
-		if n, ok := parseSize(val); ok {
-			top.size = n
-		} else {
-			fail("FTGO_BUFFER", val, "a size such as 512k, 64M or 2G")
-		}
-	}
-	if val := rt.Getenv("FTGO_OPTIONS"); val != "" {
-		for _, o := range strings.Split(val, ",") {
-			if err := SetOption(o); err != nil {
-				env.failed = "FTGO_OPTIONS: " + err.Error()
-			}
-		}
-	}
-	if val := rt.Getenv("FTGO_CLOCK"); val != "" {
-		if mono, err := clockNamed(val); err != nil {
-			env.failed = "FTGO_CLOCK: " + err.Error()
-		} else {
-			rt.Mono = mono
-		}
-	}
-	if val := rt.Getenv("FTGO_THRESHOLD"); val != "" {
-		if d, err := time.ParseDuration(val); err != nil || d <= 0 {
-			fail("FTGO_THRESHOLD", val, "a duration such as 10us or 2ms")
-		} else {
-			top.ns = int64(d)
-		}
-	}
-	env.tracer = rt.Getenv("FTGO_TRACER")
-	env.stat = rt.Getenv("FTGO_PROFILE")
-	env.out = rt.Getenv("FTGO_OUT")
-	file.path = rt.Getenv("FTGO_FILE")
-	if val := rt.Getenv("FTGO_FILTER"); val != "" {
-		top.filter = parsePatterns(strings.Split(val, ","))
-	}
-	if val := rt.Getenv("FTGO_NOTRACE"); val != "" {
-		top.except = parsePatterns(strings.Split(val, ","))
-	}
 	if env.failed != "" {
 		return
 	}
 	if env.stat != "" {
 		setProfile(true)
 	}
-	if env.tracer == "" {
-		return
+	if env.tracer != "" {
+		env.on = true
+		if t := findTracer(env.tracer); t != nil {
+			switchOn(t)
+		}
 	}
-	env.on = true
-	if t := findTracer(env.tracer); t != nil {
-		if file.path != "" {
-			startBuffer()
-			if !mapped() { // a child of the program that is being recorded
-				env.tracer, env.on = "", false
-				return
+	if env.stat != "" || env.on && !mapped() {
+		rt.Dying()
+	}
+}
+
+// switchOn switches on the tracer that FTGO_TRACER names.
+func switchOn(t *tracer) {
+	env.tracer = ""
+	if file.path != "" {
+		startBuffer()
+		if !mapped() { // a child of the program that is being recorded
+			env.on = false
+			return
+		}
+	}
+	if err := top.setTracer(t); err != nil {
+		env.failed = err.Error()
+	}
+}
+
+// variables are the variables of the environment, in the order in which they are read. set returns what is wrong with a value, to follow the
+// variable's name.
+var variables = [...]struct {
+	name string
+	set  func(val string) string
+}{
+	{"FTGO_MAX_STACK", func(val string) string {
+		n, err := parseNumber(val, 1, 65535, "a depth from 1 to 65535")
+		if err == "" {
+			maxStack.Store(int32(n))
+		}
+		return err
+	}},
+	{"FTGO_DEPTH", func(val string) string {
+		n, err := parseNumber(val, 0, 65535, "a depth from 1 to 65535, or 0 for no limit")
+		top.maxDepth = int32(n)
+		return err
+	}},
+	{"FTGO_BUFFER", func(val string) string {
+		n, ok := parseSize(val)
+		if !ok {
+			return unwanted(val, "a size such as 512k, 64M or 2G")
+		}
+		top.size = n
+		return ""
+	}},
+	{"FTGO_OPTIONS", func(val string) string {
+		for _, o := range strings.Split(val, ",") {
+			if err := SetOption(o); err != nil {
+				return ": " + err.Error()
 			}
 		}
-		env.tracer = ""
-		if err := top.setTracer(t); err != nil {
-			env.failed = err.Error()
+		return ""
+	}},
+	{"FTGO_CLOCK", func(val string) string {
+		mono, err := clockNamed(val)
+		if err != nil {
+			return ": " + err.Error()
 		}
+		rt.Mono = mono
+		return ""
+	}},
+	{"FTGO_THRESHOLD", func(val string) string {
+		ns, ok := parseDuration(val)
+		if !ok || ns == 0 {
+			return unwanted(val, "a duration such as 10us or 2ms")
+		}
+		top.ns = ns
+		return ""
+	}},
+	{"FTGO_FILTER", func(val string) string { top.filter = parsePatterns(strings.Split(val, ",")); return "" }},
+	{"FTGO_NOTRACE", func(val string) string { top.except = parsePatterns(strings.Split(val, ",")); return "" }},
+	{"FTGO_PROFILE", func(val string) string { env.stat = val; return "" }},
+	{"FTGO_OUT", func(val string) string { env.out = val; return "" }},
+	{"FTGO_FILE", func(val string) string { file.path = val; return "" }},
+	{"FTGO_TRACER", func(val string) string { env.tracer = val; return "" }},
+}
+
+// unwanted says that a value is not what is wanted.
+func unwanted(val, want string) string { return "=" + val + ": want " + want }
+
+func parseNumber(val string, lo, hi int, want string) (int, string) {
+	if n, err := strconv.Atoi(val); err == nil && n >= lo && n <= hi {
+		return n, ""
 	}
+	return 0, unwanted(val, want)
+}
+
+// parseDuration parses what time.ParseDuration does, but for signs, without the help of an initialized package time. It returns nanoseconds.
+func parseDuration(s string) (ns int64, ok bool) {
+	if s == "0" {
+		return 0, true
+	}
+	var sum float64
+	for s != "" {
+		n := 0
+		for n < len(s) && (s[n] == '.' || s[n]-'0' <= 9) {
+			n++
+		}
+		value, err := strconv.ParseFloat(s[:n], 64)
+		if s = s[n:]; err != nil {
+			return 0, false
+		}
+		n = 0
+		for n < len(s) && s[n] != '.' && s[n]-'0' > 9 {
+			n++
+		}
+		var unit float64
+		switch s[:n] {
+		case "ns":
+			unit = 1
+		case "us", "\u00b5s", "\u03bcs":
+			unit = 1e3
+		case "ms":
+			unit = 1e6
+		case "s":
+			unit = 1e9
+		case "m":
+			unit = 60e9
+		case "h":
+			unit = 3600e9
+		default:
+			return 0, false
+		}
+		s = s[n:]
+		if sum += value * unit; sum >= 1<<63 {
+			return 0, false
+		}
+		ok = true
+	}
+	return int64(sum), ok
 }
 
 // parseSize parses a size with the suffix k, M or G, and returns kB.
@@ -127,19 +205,20 @@ func parseSize(s string) (kilobytes int, ok bool) {
 	return n << shift, true
 }
 
-// checkEnvironment is called when the main package is about to be initialized, and so every other package was: what the environment
-// names must be there by now. A program that was asked to trace and cannot is ended before it begins.
+// checkEnvironment is called when every package has been initialized: what the environment names must be there by now. A program that was asked
+// to trace and cannot is ended before it begins. In a test binary a filter that matches nothing is no reason to fail: of several packages
+// that are tested together, one may not have the function.
 func checkEnvironment() {
 	fail := env.failed
 	if fail == "" && env.tracer != "" {
 		fail = "FTGO_TRACER: " + noTracer(env.tracer).Error()
 	}
 	if fail == "" && (env.on || env.stat != "") {
-		if len(top.filter) > 0 && top.filter[0].not {
-			fail = fmt.Sprintf("FTGO_FILTER: there is nothing that %q could take functions out of: want a pattern before it", top.filter[0].text)
-		} else if _, err := noMatch("FTGO_FILTER", top.filter); err != nil {
-			fail = err.Error()
-		} else if _, err := noMatch("FTGO_NOTRACE", top.except); err != nil {
+		if err := checkFilters(); err != nil {
+			if isTest() {
+				rt.Fatal(err.Error())
+				return
+			}
 			fail = err.Error()
 		}
 	}
@@ -150,13 +229,44 @@ func checkEnvironment() {
 	}
 }
 
-var ended atomic.Bool
+// checkFilters reports which of the environment's filters matches nothing.
+func checkFilters() error {
+	if len(top.filter) > 0 && top.filter[0].not {
+		return fmt.Errorf("FTGO_FILTER: there is nothing that %q could take functions out of: want a pattern before it", top.filter[0].text)
+	}
+	if _, err := noMatch("FTGO_FILTER", top.filter); err != nil {
+		return err
+	}
+	_, err := noMatch("FTGO_NOTRACE", top.except)
+	return err
+}
 
-// end is called when the program ends by main's return, os.Exit or a panic. It writes the trace that the environment asked for.
+// isTest reports whether the program is one that go test has built.
+func isTest() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && strings.HasSuffix(info.Path, ".test")
+}
+
+// ending is held while the program ends: several goroutines may end it at once, and none may go on before the trace is written.
+var ending struct {
+	sync.Mutex
+	done bool
+	by   atomic.Uint64 // the goroutine that holds it
+}
+
+// end is called when the program ends. It writes the trace that the environment asked for.
 func end() {
-	if !env.on && env.stat == "" || top.header == nil || ended.Swap(true) {
+	if !env.on && env.stat == "" || top.header == nil || ending.by.Load() == Goid() {
 		return
 	}
+	ending.Lock()
+	defer ending.Unlock()
+	if ending.done {
+		return
+	}
+	ending.by.Store(Goid())
+	defer ending.by.Store(0)
+	defer func() { ending.done = true }()
 	Stop()
 	if env.stat != "" {
 		writeAtEnd("FTGO_PROFILE", env.stat, WriteReport)
@@ -178,7 +288,7 @@ func writeAtEnd(key, path string, write func(io.Writer) error) {
 	}
 	w := os.Stderr
 	if path != "" {
-		f, err := os.Create(strings.ReplaceAll(path, "%p", strconv.Itoa(os.Getpid())))
+		f, err := tracefile.Create(expandPid(path))
 		if err != nil {
 			rt.Fatal(key + ": " + err.Error())
 			return
@@ -190,6 +300,9 @@ func writeAtEnd(key, path string, write func(io.Writer) error) {
 		rt.Fatal(key + ": " + err.Error())
 	}
 }
+
+// expandPid puts the process's number in place of %p.
+func expandPid(path string) string { return strings.ReplaceAll(path, "%p", strconv.Itoa(os.Getpid())) }
 
 // finish notes the end of the trace in its header.
 func finish(state uint32) {

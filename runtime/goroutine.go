@@ -18,9 +18,10 @@ type goroutine struct {
 	id    uint64
 	token uintptr // last unique value given out
 
-	parent uint64
-	start  uint32                      // offset in the text of the goroutine's function
-	name   [tracefile.MaxName + 1]byte // that the program gave it; ends in a zero
+	parent  uint64
+	start   uint32                      // offset in the text of the function that the go statement was given
+	unnamed bool                        // start is of a function that has not called that one yet
+	name    [tracefile.MaxName + 1]byte // that the program gave it; ends in a zero
 
 	// See dispatch.go.
 	seen    uint32 // generation of what follows
@@ -80,13 +81,16 @@ func newGoroutine(slot *unsafe.Pointer) *goroutine {
 	old := *g // a state that was used before keeps its stack
 	*g = goroutine{stack: old.stack, data: old.data, room: old.room, sequences: old.sequences}
 	g.Top, g.Room = old.stack, old.Room
-	var start uintptr
-	g.id, g.parent, start = rt.Who()
-	if off := start - rt.Text; off <= 1<<32-1 {
-		g.start = uint32(off)
-	}
+	g.id, g.parent = rt.Who()
+	g.findStart()
 	*slot = unsafe.Pointer(g)
 	return g
+}
+
+// findStart finds out which function the goroutine is named after.
+func (g *goroutine) findStart() {
+	pc, found := rt.Started()
+	g.start, g.unnamed = textOffset(pc), !found
 }
 
 // drainDead takes back the states of goroutines that have ended. Their records stay. Called with the runtime lock held.

@@ -227,7 +227,7 @@ func Goid() uint64 {
 	if rt == nil {
 		return 0
 	}
-	id, _, _ := rt.Who()
+	id, _ := rt.Who()
 	return id
 }
 

@@ -65,8 +65,11 @@ func (p *processor) ready(g *goroutine, now uint64) bool { return p.reserve(g, n
 // reserve is ready for a record of so many pairs of words. A page has room for the longest.
 func (p *processor) reserve(g *goroutine, now uint64, size uint32) bool {
 	t := g.sequence(p.array)
-	if t.turn == p.Turn && size <= p.room() {
+	if t.turn == p.Turn && size <= p.room() && !g.unnamed {
 		return true
+	}
+	if g.unnamed {
+		g.findStart()
 	}
 	kind, note := uint64(tracefile.KindSwitch), uint32(2)
 	if g.name[0] != 0 {
@@ -84,7 +87,9 @@ func (p *processor) reserve(g *goroutine, now uint64, size uint32) bool {
 	}
 	p.commit(note, note)
 	p.Turn += 1 << turnShift
-	t.turn = p.Turn
+	if t.turn = p.Turn; g.unnamed {
+		t.turn = 0 // the next record says it
+	}
 	return true
 }
 

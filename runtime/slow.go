@@ -39,5 +39,9 @@ func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr 
 
 // returned is the second word of a return's record.
 func returned(g *goroutine, f *hook.Frame) uint64 {
-	return uint64(function(f).ID) | uint64(g.Depth)<<32 | uint64(min(f.Over, 1<<16-1))<<48
+	w := uint64(function(f).ID) | uint64(g.Depth)<<32 | uint64(min(f.Over, tracefile.MaxOverrun))<<48
+	if g.Panics != 0 {
+		w |= tracefile.Panicked
+	}
+	return w
 }

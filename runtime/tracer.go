@@ -200,8 +200,7 @@ func Register(t Tracer) error {
 	raceAcquire()
 	added = append(added, n)
 	if n.name == env.tracer {
-		env.tracer = ""
-		return top.setTracer(n)
+		switchOn(n)
 	}
 	return nil
 }

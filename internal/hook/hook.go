@@ -6,7 +6,7 @@ package hook
 import "unsafe"
 
 // ABI numbers the shape. It changes with every change of a declaration in this file, or of what the functions in it may assume.
-const ABI = 7
+const ABI = 8
 
 // Prefix begins every name that the rewriter adds to a package. A function whose name begins so is a wrapper: the patched
 // runtime leaves it, and the frame that called it, out of every stack trace.
@@ -29,6 +29,7 @@ type Table struct {
 	Sites *Site  // [N]Site
 	Path  string // import path, as it stands in symbol names
 	Names string // a line each: name within the package, blank, line; a line that begins with a tab names the file of those below it
+	Left  string // a line for each function that was left alone: name within the package, blank, why
 	Base  uint32 // number of the first function; the library assigns it
 	Next  *Table // the table registered before; the library links them
 }
@@ -52,6 +53,7 @@ type Goroutine struct {
 	Room   int32          // … and how many it has room for
 	Kept   uintptr        // Frame.Token of the call that returned last, while Runtime.Keep says so …
 	Value  uintptr        // … and the first word of its results
+	Panics uintptr        // not zero while Exit or Unwind is called because of a panic
 }
 
 // A Processor is what begins the library's state of a P.
@@ -112,6 +114,8 @@ type Hooks struct {
 	Attach func(*Runtime)
 	// Register is called with the table of each hooked package before anything else in the package runs.
 	Register func(*Table)
+	// Ready is called when every package has been initialized, before main.main.
+	Ready func()
 	// Enter is called on entry to a function with a mask that is not zero, on the goroutine's own stack, never on g0 or the
 	// signal stack and never while the goroutine is inside Enter or Exit. The goroutine is pinned: it stays on its P, unless the library
 	// calls Unpin. slot is the goroutine's word for the library, proc the P's, parent the return address in the function's caller, 0 if it
@@ -129,7 +133,8 @@ type Hooks struct {
 	// Unwind is called when such calls will not return, because a panic was recovered further down, or the goroutine ends: those at the top of
 	// its return stack whose frames lie at off from the end of its stack, or further.
 	Unwind func(slot, proc *unsafe.Pointer, off uintptr, now uint64)
-	// End is called when the program ends: by main's return, os.Exit, or a panic that nobody recovers.
+	// End is called when the program ends: by main's return, os.Exit, a panic that is not recovered, and, after a call of Runtime.Dying, a signal, a
+	// deadlock or a fatal error. Several goroutines may call it; each goes on to end the program when it returns.
 	End func()
 }
 
@@ -138,6 +143,7 @@ type Runtime struct {
 	ABI   uint32
 	Calls *Hooks // what the hooks call
 
+	Secure   bool                              // the program runs with other rights than its caller's (AT_SECURE)
 	Getenv   func(key string) string           // works before package os and syscall are initialized
 	Alloc    func(size uintptr) unsafe.Pointer // zeroed memory outside the Go heap, never given back
 	Map      func(size uintptr) unsafe.Pointer // the same, a multiple of 64 KiB, to be given back by Unmap
@@ -146,7 +152,10 @@ type Runtime struct {
 	Unlock   func()
 	Mask     func(mask *uint8, v uint8)                       // the only writer of masks, where the race detector does not look
 	Dead     func() unsafe.Pointer                            // takes the list of the words of goroutines that have ended, linked by Next
-	Who      func() (goid, parent uint64, start uintptr)      // the calling goroutine, the one that started it, and its function
+	Who      func() (goid, parent uint64)                     // the calling goroutine, and the one that started it
+	Started  func() (entry uintptr, found bool)               // the function that the go statement was given; found is false while only one that launches it runs
+	Dying    func()                                           // have End called, too, when a signal or a fatal error ends the program
+	Symbols  func() []byte                                    // names of the program's functions, inlined ones included, each behind a zero
 	Barrier  func()                                           // returns when every P has passed a safe point; a pinned goroutine is not at one
 	Pin      func() *unsafe.Pointer                           // keeps the calling goroutine, which is inside Enter or Exit, on its P again, and returns the P's word
 	Unpin    func()                                           // lets it be preempted and block, for a callback

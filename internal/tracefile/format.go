@@ -103,6 +103,12 @@ const (
 	KindValue    = 8 // a return with the first word of the results: as KindSpan, the clock 0 if the entry is a record, and that word in one more
 )
 
+// The upper 16 bits of a return's second word.
+const (
+	Panicked   = 1 << 63   // the call ended by a panic
+	MaxOverrun = 1<<15 - 1 // the most overruns that it can count
+)
+
 // Slots takes a page's count apart: how many pairs of words there are, and how many of them count as records. One word says both, so that
 // the two agree whenever a program is killed.
 func Slots(count uint32) (slots, records int) {

@@ -1,0 +1,161 @@
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// This file is added to package runtime, too: programs that die of a signal, of a deadlock or of a fatal error call the library's End first, if the library has
+// asked for that by ftgo_arm. End needs a goroutine. Where there is none that could call it, one that waits for that does. It is resumed by a thread
+// without a P, as package runtime's sysmon is one, since a signal handler may do no more than wake a thread; and in a deadlock by the thread that found it.
+
+// ftgo_dying is what there is for that.
+var ftgo_dying struct {
+	wanted bool          // ftgo_arm was called
+	state  atomic.Uint32 // one of those below
+	sig    atomic.Uint32 // the signal to die of, 0 for another reason
+	wake   note          // of the thread
+	g      *g            // that waits
+	last   guintptr      // that will end the program when End has returned; 0 for another
+}
+
+// States of ftgo_dying.
+const (
+	ftgo_unarmed = iota
+	ftgo_armed   // the goroutine waits
+	ftgo_ending  // it calls End, or is about to
+	ftgo_done    // End has returned: what comes now ends the program
+)
+
+// ftgo_arm makes the goroutine and the thread.
+func ftgo_arm() {
+	if GOARCH == "wasm" || islibrary || isarchive || ftgo_dying.wanted {
+		return
+	}
+	ftgo_dying.wanted = true
+	go ftgo_endingGoroutine()
+	systemstack(func() { newm(ftgo_wakingThread, nil, -1) })
+}
+
+// ftgo_endingGoroutine calls End. Its name makes it one of the system's, which deadlocks, stack traces and counts of goroutines leave out.
+func ftgo_endingGoroutine() {
+	d := &ftgo_dying
+	d.g = getg()
+	gopark(func(*g, unsafe.Pointer) bool {
+		d.state.Store(ftgo_armed)
+		return true
+	}, nil, waitReasonForceGCIdle, traceBlockSystemGoroutine, 1)
+	ftgo_hooks.End()
+	d.state.Store(ftgo_done)
+	if gp := d.last.ptr(); gp != nil {
+		goready(gp, 1)
+	} else if sig := d.sig.Load(); sig != 0 {
+		ftgo_die(sig)
+	}
+	gopark(nil, nil, waitReasonForceGCIdle, traceBlockSystemGoroutine, 1)
+}
+
+// ftgo_wakingThread waits for ftgo_dying.wake, and lets the goroutine run. Like sysmon it does not count where deadlocks are looked for.
+//
+//go:nowritebarrierrec
+func ftgo_wakingThread() {
+	lock(&sched.lock)
+	sched.nmsys++
+	checkdead()
+	unlock(&sched.lock)
+	notesleep(&ftgo_dying.wake)
+	var list gList
+	list.push(ftgo_dying.g)
+	injectglist(&list)
+	for { // a thread that was started so cannot end
+		noteclear(&ftgo_dying.wake)
+		notesleep(&ftgo_dying.wake)
+	}
+}
+
+// ftgo_dies begins the program's end by a signal, and reports whether the program goes on until End has returned. The second time it does not. It
+// runs in the signal handler.
+//
+//go:nowritebarrierrec
+func ftgo_dies(sig uint32) bool {
+	d := &ftgo_dying
+	if !d.state.CompareAndSwap(ftgo_armed, ftgo_ending) {
+		return false
+	}
+	d.sig.Store(sig)
+	notewakeup(&d.wake)
+	return true
+}
+
+// checkdead is called with sched.lock held when a thread goes idle. If that is a deadlock, End comes first.
+func checkdead() {
+	if ftgo_dying.state.Load() == ftgo_armed && ftgo_deadlock() {
+		pp, _ := pidleget(0)
+		mp := mget()
+		if pp != nil && mp != nil {
+			ftgo_dying.state.Store(ftgo_ending)
+			casgstatus(ftgo_dying.g, _Gwaiting, _Grunnable)
+			globrunqput(ftgo_dying.g)
+			mp.nextp.set(pp)
+			notewakeup(&mp.park)
+			return
+		}
+	}
+	std_checkdead()
+}
+
+// ftgo_deadlock reports whether std_checkdead would end the program.
+func ftgo_deadlock() bool {
+	run0 := int32(0)
+	if !iscgo && cgoHasExtraM && extraMLength.Load() > 0 {
+		run0 = 1
+	}
+	if panicking.Load() > 0 || faketime != 0 || mcount()-sched.nmidle-sched.nmidlelocked-sched.nmsys != run0 {
+		return false
+	}
+	waiting, others := false, false
+	forEachG(func(gp *g) {
+		if isSystemGoroutine(gp, false) {
+			return
+		}
+		switch readgstatus(gp) &^ _Gscan {
+		case _Gwaiting, _Gpreempted:
+			waiting = true
+		case _Grunnable, _Grunning, _Gsyscall:
+			others = true
+		}
+	})
+	if others {
+		return false
+	}
+	for _, pp := range allp {
+		if waiting && len(pp.timers.heap) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// ftgo_fatal is fatal for those of package runtime's callers that are on a goroutine of the program's.
+func ftgo_fatal(s string) {
+	if gp := getg(); ftgo_dying.wanted && gp == gp.m.curg && gp.m.locks == 0 && gp.m.mallocing == 0 && gp.ftgoBusy == 0 {
+		ftgo_hooks.End()
+	}
+	fatal(s)
+}
+
+// ftgo_overflows takes part in the condition of newstack under which a stack is too large. The goroutine waits, as one that is preempted there, until End
+// has returned; then it comes here again, and newstack goes on.
+func ftgo_overflows(gp *g) bool {
+	d := &ftgo_dying
+	if !canPreemptM(getg().m) || !d.state.CompareAndSwap(ftgo_armed, ftgo_ending) {
+		return true
+	}
+	d.last.set(gp)
+	gp.waitreason = waitReasonPanicWait
+	notewakeup(&d.wake)
+	casgstatus(gp, _Grunning, _Gwaiting)
+	dropg()
+	schedule()
+	return true
+}
