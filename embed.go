@@ -13,5 +13,5 @@ var Hook string
 
 // Library holds the runtime library and the packages of this module that it imports, below their paths in the module.
 //
-//go:embed internal/hook/*.go internal/tracefile/*.go runtime/*.go
+//go:embed internal/hook/*.go internal/pattern/*.go internal/tracefile/*.go runtime/*.go
 var Library embed.FS

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ftgo/ftgo/internal/hook"
+	"github.com/ftgo/ftgo/internal/pattern"
 )
 
 // Flags are the flags of the build side: of "go build -toolexec 'ftgo FLAGS'", and of the environment variable FTGOFLAGS. Every one
@@ -111,7 +111,7 @@ func (f Flags) options() (Options, error) {
 		globs := strings.Split(f.Notrace, ",")
 		opt.Notrace = func(name string) bool {
 			for _, g := range globs {
-				if hook.Match(g, name) {
+				if pattern.Match(g, name) {
 					return true
 				}
 			}
@@ -122,36 +122,7 @@ func (f Flags) options() (Options, error) {
 	return opt, nil
 }
 
-// matchPackage reports whether an import path matches one of the comma-separated patterns, in which "..." stands for any string
-// and a trailing "/..." for nothing as well, as in "go help packages".
-func matchPackage(patterns, path string) bool {
-	if patterns == "" {
-		return true
-	}
-	for _, p := range strings.Split(patterns, ",") {
-		if p == path || strings.HasSuffix(p, "/...") && path == strings.TrimSuffix(p, "/...") || matchDots(p, path) {
-			return true
-		}
-	}
-	return false
-}
-
-func matchDots(pattern, path string) bool {
-	parts := strings.Split(pattern, "...")
-	if len(parts) == 1 {
-		return pattern == path
-	}
-	if !strings.HasPrefix(path, parts[0]) {
-		return false
-	}
-	path = path[len(parts[0]):]
-	last := len(parts) - 1
-	for _, p := range parts[1:last] {
-		i := strings.Index(path, p)
-		if i < 0 {
-			return false
-		}
-		path = path[i+len(p):]
-	}
-	return strings.HasSuffix(path, parts[last])
+// hooksPackage reports whether -pkg lets a package be hooked.
+func (f Flags) hooksPackage(path string) bool {
+	return f.Pkg == "" || pattern.AnyPackage(f.Pkg, path)
 }

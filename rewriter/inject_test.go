@@ -1,11 +1,50 @@
 package rewriter
 
 import (
+	"io/fs"
+	"path"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/ftgo/ftgo"
 )
+
+// Whatever the library imports of this module goes with it into programs, and has no hooks there.
+func TestLibraryIsWhole(t *testing.T) {
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps}, Library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	packages.Visit(pkgs, nil, func(p *packages.Package) {
+		dir, ours := strings.CutPrefix(p.PkgPath, module+"/")
+		if !ours {
+			return
+		}
+		n++
+		for _, prefix := range []string{module + "/", "_ftgo/", "example.com/m/_ftgo/"} {
+			if !isLibrary(prefix + dir) {
+				t.Errorf("isLibrary(%q) = false: the package would be hooked", prefix+dir)
+			}
+		}
+		for _, file := range p.GoFiles {
+			if name := path.Join(dir, path.Base(file)); !embedded(name) {
+				t.Errorf("/embed.go does not embed %s", name)
+			}
+		}
+	})
+	if n < 2 {
+		t.Errorf("%d packages of this module were listed", n)
+	}
+}
+
+func embedded(name string) bool {
+	_, err := fs.Stat(ftgo.Library, name)
+	return err == nil
+}
 
 func TestPatternsOfABuild(t *testing.T) {
 	pkg := func(path, module string, imports ...*packages.Package) *packages.Package {

@@ -129,7 +129,7 @@ func whyNot(p *packages.Package, flags Flags) string {
 		return underHooks(p.PkgPath)
 	case isLibrary(p.PkgPath):
 		return "it is the library that the hooks call"
-	case !matchPackage(flags.Pkg, p.PkgPath):
+	case !flags.hooksPackage(p.PkgPath):
 		return "-pkg"
 	}
 	return ""

@@ -331,26 +331,3 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
-
-func TestMatchPackage(t *testing.T) {
-	for _, c := range []struct {
-		patterns, path string
-		want           bool
-	}{
-		{"", "a", true},
-		{"a", "a", true},
-		{"a", "a/b", false},
-		{"a/...", "a", true},
-		{"a/...", "a/b/c", true},
-		{"a/...", "ab", false},
-		{"a...", "ab", true},
-		{"x,.../c", "a/b/c", true},
-		{"a/.../d", "a/b/c/d", true},
-		{"a/.../d", "a/b/c", false},
-		{"...", "anything", true},
-	} {
-		if got := matchPackage(c.patterns, c.path); got != c.want {
-			t.Errorf("matchPackage(%q, %q) = %v", c.patterns, c.path, got)
-		}
-	}
-}

@@ -67,7 +67,7 @@ func tool(flags Flags, args []string) error {
 		return toolexec.Exec(libraryFlags(args))
 	case c.Std && (!flags.Std || underHooks(c.Import) != "") || len(c.Files) == 0 || c.Output == "" || strings.HasSuffix(c.Import, ".test"):
 		return toolexec.Exec(args)
-	case !matchPackage(flags.Pkg, strings.TrimSuffix(c.Import, "_test")):
+	case !flags.hooksPackage(strings.TrimSuffix(c.Import, "_test")):
 		return toolexec.Exec(args)
 	}
 	return compile(c, flags)
@@ -86,7 +86,7 @@ func isLibrary(path string) bool {
 	if !ok {
 		return false
 	}
-	for _, dir := range []string{"runtime", "internal/hook", "internal/tracefile"} {
+	for _, dir := range []string{"runtime", "internal/hook", "internal/pattern", "internal/tracefile"} {
 		if rest == dir || strings.HasPrefix(rest, dir+"/") {
 			return true
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ftgo/ftgo/internal/hook"
+	namepattern "github.com/ftgo/ftgo/internal/pattern"
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
@@ -72,7 +73,7 @@ func parsePattern(text string) pattern {
 // matchName reports whether the glob matches a name.
 func (p *pattern) matchName(name string) bool {
 	if p.run == nil {
-		return hook.Match(p.glob, name)
+		return namepattern.Match(p.glob, name)
 	}
 	first, last := p.run[0], p.run[len(p.run)-1]
 	if len(p.run) == 1 {
@@ -142,7 +143,7 @@ func isLiteral(name string) bool {
 // mayMatch tells, from what the glob has in front of its first special character, whether the pattern may match a function of a package, and whether it
 // matches all of them.
 func (p *pattern) mayMatch(path string) (some, all bool) {
-	if p.mod != "" && !matchPackage(p.mod, path) {
+	if p.mod != "" && !namepattern.Package(p.mod, path) {
 		return false, false
 	}
 	if p.glob == "*" {
@@ -166,18 +167,6 @@ func (p *pattern) mayMatch(path string) (some, all bool) {
 		}
 	}
 	return some, false
-}
-
-// matchPackage reports whether a path matches a package pattern of the go command's: ... stands for any string, and /... at the end for nothing, too.
-func matchPackage(pattern, path string) bool {
-	if base, ok := strings.CutSuffix(pattern, "/..."); ok && matchPackage(base, path) {
-		return true
-	}
-	g := pattern
-	if strings.ContainsAny(g, `*?[\`) { // which are not special in package patterns
-		g = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(g)
-	}
-	return hook.Match(strings.ReplaceAll(g, "...", "*"), path)
 }
 
 // of returns what the patterns say of a package: whether its functions are in the filter to begin with, and those of the patterns that names must be
