@@ -23,6 +23,7 @@ var ftgo_dying struct {
 const (
 	ftgo_unarmed = iota
 	ftgo_armed   // the goroutine waits
+	ftgo_waking  // the thread is to let it run
 	ftgo_ending  // it calls End, or is about to
 	ftgo_done    // End has returned: what comes now ends the program
 )
@@ -41,35 +42,42 @@ func ftgo_arm() {
 func ftgo_endingGoroutine() {
 	d := &ftgo_dying
 	d.g = getg()
-	gopark(func(*g, unsafe.Pointer) bool {
-		d.state.Store(ftgo_armed)
-		return true
-	}, nil, waitReasonForceGCIdle, traceBlockSystemGoroutine, 1)
+	gopark(ftgo_parked, nil, waitReasonForceGCIdle, traceBlockSystemGoroutine, 1)
 	ftgo_hooks.End()
 	d.state.Store(ftgo_done)
 	if gp := d.last.ptr(); gp != nil {
 		goready(gp, 1)
-	} else if sig := d.sig.Load(); sig != 0 {
-		ftgo_die(sig)
+	} else {
+		notewakeup(&d.wake) // for the signal: this goroutine is not to be the one that is interrupted
 	}
 	gopark(nil, nil, waitReasonForceGCIdle, traceBlockSystemGoroutine, 1)
 }
 
-// ftgo_wakingThread waits for ftgo_dying.wake, and lets the goroutine run. Like sysmon it does not count where deadlocks are looked for.
+// ftgo_parked is called when the goroutine has parked.
+func ftgo_parked(*g, unsafe.Pointer) bool {
+	ftgo_dying.state.Store(ftgo_armed)
+	return true
+}
+
+// ftgo_wakingThread lets the goroutine run, and dies of the signal. Like sysmon it does not count where deadlocks are looked for.
 //
 //go:nowritebarrierrec
 func ftgo_wakingThread() {
+	d := &ftgo_dying
 	lock(&sched.lock)
 	sched.nmsys++
 	checkdead()
 	unlock(&sched.lock)
-	notesleep(&ftgo_dying.wake)
-	var list gList
-	list.push(ftgo_dying.g)
-	injectglist(&list)
-	for { // a thread that was started so cannot end
-		noteclear(&ftgo_dying.wake)
-		notesleep(&ftgo_dying.wake)
+	for {
+		notesleep(&d.wake)
+		noteclear(&d.wake)
+		if d.state.CompareAndSwap(ftgo_waking, ftgo_ending) {
+			var list gList
+			list.push(d.g)
+			injectglist(&list)
+		} else if sig := d.sig.Load(); sig != 0 {
+			ftgo_die(sig)
+		}
 	}
 }
 
@@ -79,7 +87,7 @@ func ftgo_wakingThread() {
 //go:nowritebarrierrec
 func ftgo_dies(sig uint32) bool {
 	d := &ftgo_dying
-	if !d.state.CompareAndSwap(ftgo_armed, ftgo_ending) {
+	if !d.state.CompareAndSwap(ftgo_armed, ftgo_waking) {
 		return false
 	}
 	d.sig.Store(sig)
@@ -89,7 +97,13 @@ func ftgo_dies(sig uint32) bool {
 
 // checkdead is called with sched.lock held when a thread goes idle. If that is a deadlock, End comes first.
 func checkdead() {
-	if ftgo_dying.state.Load() == ftgo_armed && ftgo_deadlock() {
+	switch ftgo_dying.state.Load() {
+	case ftgo_waking: // which only looks like one
+		return
+	case ftgo_armed:
+		if !ftgo_deadlock() {
+			break
+		}
 		pp, _ := pidleget(0)
 		mp := mget()
 		if pp != nil && mp != nil {
@@ -147,8 +161,11 @@ func ftgo_fatal(s string) {
 // ftgo_overflows takes part in the condition of newstack under which a stack is too large. The goroutine waits, as one that is preempted there, until End
 // has returned; then it comes here again, and newstack goes on.
 func ftgo_overflows(gp *g) bool {
-	d := &ftgo_dying
-	if !canPreemptM(getg().m) || !d.state.CompareAndSwap(ftgo_armed, ftgo_ending) {
+	d, mp := &ftgo_dying, getg().m
+	if gp.ftgoBusy != 0 && mp.locks == 1 { // it is in a hook, which will not go on: let its P go
+		mp.locks = 0
+	}
+	if !canPreemptM(mp) || !d.state.CompareAndSwap(ftgo_armed, ftgo_waking) {
 		return true
 	}
 	d.last.set(gp)

@@ -569,12 +569,15 @@ func runExitHooks(code int) {
 	if ftgo_hooks.End != nil {
 		ftgo_hooks.End()
 	}
+	if ftgo_dying.sig.Load() != 0 { // what the signal has interrupted may be what the program waited for
+		gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
+	}
 }
 
 // preprintpanics sees a panic that nobody recovered, before it is printed, on the goroutine's own stack.
 func preprintpanics(p *_panic) {
 	std_preprintpanics(p)
-	ftgo_unwind(0, 0)
+	ftgo_unwind(0, 1)
 	if ftgo_hooks.End != nil {
 		ftgo_hooks.End()
 	}

@@ -1,10 +1,11 @@
 package ftrace
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -213,6 +214,9 @@ func checkEnvironment() {
 	if fail == "" && env.tracer != "" {
 		fail = "FTGO_TRACER: " + noTracer(env.tracer).Error()
 	}
+	if fail == "" {
+		fail = checkFiles()
+	}
 	if fail == "" && (env.on || env.stat != "") {
 		if err := checkFilters(); err != nil {
 			if isTest() {
@@ -241,11 +245,28 @@ func checkFilters() error {
 	return err
 }
 
-// isTest reports whether the program is one that go test has built.
-func isTest() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && strings.HasSuffix(info.Path, ".test")
+// checkFiles reports which of the files that are to be written when the program ends has no
+// directory, before the program has done anything.
+func checkFiles() string {
+	for _, f := range []struct{ key, path string }{{"FTGO_OUT", env.out}, {"FTGO_PROFILE", env.stat}} {
+		if f.path == "" {
+			continue
+		}
+		path := expandPid(f.path)
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return f.key + ": " + path + " is a directory: want the name of a file"
+		}
+		if info, err := os.Stat(filepath.Dir(path)); err != nil {
+			return f.key + ": " + err.Error()
+		} else if !info.IsDir() {
+			return f.key + ": " + filepath.Dir(path) + " is not a directory"
+		}
+	}
+	return ""
 }
+
+// isTest reports whether the program is one that go test has built.
+func isTest() bool { return bytes.Contains(rt.Symbols(), []byte("\x00testing.(*M).Run\x00")) }
 
 // ending is held while the program ends: several goroutines may end it at once, and none may go on before the trace is written.
 var ending struct {

@@ -113,6 +113,9 @@ func noMatch(what string, list patterns) (at int, err error) {
 			continue
 		}
 		text := strings.TrimPrefix(p.text, "!")
+		if why := whyUnhooked(p); why != "" {
+			return i, fmt.Errorf("%s: %s", what, why)
+		}
 		near := nearest(text)
 		if len(near) == 0 {
 			return i, fmt.Errorf("%s: no function of this program matches %q", what, text)

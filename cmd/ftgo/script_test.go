@@ -64,6 +64,8 @@ func TestScripts(t *testing.T) {
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "downloaded":
+			case "root":
+				return os.Geteuid() == 0, nil
 			case "long": // what takes long is wanted, too
 				return os.Getenv("FTGO_LONG") != "", nil
 			case "mount": // a file system can be mounted
@@ -76,9 +78,11 @@ func TestScripts(t *testing.T) {
 			return strings.Contains(string(goroot), "golang.org"+string(filepath.Separator)+"toolchain@"), err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"asnobody":   asnobody,
 			"count":      count,
 			"counts":     counts,
 			"debuginfo":  debuginfo,
+			"dies":       dies,
 			"graph":      graph,
 			"killed":     killed,
 			"offpath":    offpath,
