@@ -53,7 +53,7 @@ of all Ps in order of time, or one goroutine after the other.`,
 				return err
 			}
 			defer t.Close()
-			t.Only = goids
+			t.Select.Goroutines = goids
 			if goroutine {
 				return t.WriteByGoroutine(os.Stdout, text)
 			}
@@ -149,7 +149,7 @@ func infoCommand() *cobra.Command {
 				return err
 			}
 			defer t.Close()
-			return t.WriteInfo(os.Stdout)
+			return t.WriteInfo(os.Stdout, false)
 		},
 	}
 }

@@ -95,7 +95,7 @@ const (
 const (
 	KindFunction = 1 // upper half: offset of the caller in the text
 	KindEntry    = 2 // upper half: depth
-	KindReturn   = 3 // upper half: depth, and in its upper 16 bits the overruns below this call, at most 65535
+	KindReturn   = 3 // upper half: depth, and in its upper 16 bits the overruns below this call and Panicked
 	KindSwitch   = 4 // a note
 	KindNamed    = 5 // a note
 	KindMarker   = 6
@@ -103,10 +103,12 @@ const (
 	KindValue    = 8 // a return with the first word of the results: as KindSpan, the clock 0 if the entry is a record, and that word in one more
 )
 
-// The upper 16 bits of a return's second word.
+// What the second word of a KindReturn, KindSpan or KindValue holds above the depth: how many calls
+// below this one found no room on the return stack, and whether the call ended by a panic.
 const (
-	Panicked   = 1 << 63   // the call ended by a panic
-	MaxOverrun = 1<<15 - 1 // the most overruns that it can count
+	OverrunShift = 48
+	MaxOverrun   = 1<<15 - 1 // more are counted as so many
+	Panicked     = 1 << 63
 )
 
 // Slots takes a page's count apart: how many pairs of words there are, and how many of them count as records. One word says both, so that
@@ -188,9 +190,9 @@ func PutMeta(page, meta []byte) int {
 	return n
 }
 
-// PageOffsets adds the offsets in the text to a set that the records of a page name: of callers, and of goroutines' functions.
-func PageOffsets(page []byte, set map[uint32]bool) {
-	if binary.LittleEndian.Uint32(page) != PageMagic {
+// eachSlot calls do with the kind and the words of each record and note of a page.
+func eachSlot(page []byte, do func(kind uint8, words []byte)) {
+	if len(page) < PageHeaderSize || binary.LittleEndian.Uint32(page) != PageMagic {
 		return
 	}
 	slots, _ := Slots(binary.LittleEndian.Uint32(page[PCommit:]))
@@ -198,16 +200,26 @@ func PageOffsets(page []byte, set map[uint32]bool) {
 	for b = b[:min(slots*RecordSize, len(b))]; len(b) >= RecordSize; {
 		w0, w1 := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 		size, _ := Size(w0, w1)
-		switch n := int(size) * RecordSize; {
-		case n > len(b):
+		n := int(size) * RecordSize
+		if n > len(b) {
 			return
-		case uint8(w0) == KindFunction:
-			set[uint32(w1>>32)] = true
-		case uint8(w0) == KindSwitch || uint8(w0) == KindNamed:
-			set[binary.LittleEndian.Uint32(b[RecordSize:])] = true
 		}
-		b = b[int(size)*RecordSize:]
+		do(uint8(w0), b[:n])
+		b = b[n:]
 	}
+}
+
+// PageOffsets adds the offsets in the text to a set that the records of a page name: of callers, and
+// of goroutines' functions.
+func PageOffsets(page []byte, set map[uint32]bool) {
+	eachSlot(page, func(kind uint8, words []byte) {
+		switch kind {
+		case KindFunction:
+			set[binary.LittleEndian.Uint32(words[12:])] = true
+		case KindSwitch, KindNamed:
+			set[binary.LittleEndian.Uint32(words[RecordSize:])] = true
+		}
+	})
 }
 
 // A Table names the functions of a package; see hook.Table.

@@ -51,7 +51,7 @@ func FuzzRead(f *testing.F) {
 		for _, r := range tr.Report() {
 			r.Percentile(50)
 		}
-		if err := tr.WriteInfo(io.Discard); err != nil {
+		if err := tr.WriteInfo(io.Discard, true); err != nil {
 			t.Error(err)
 		}
 		tr.Offsets()

@@ -11,48 +11,84 @@ import (
 // happens on other Ps is written as two lines.
 const window = 4096
 
-// graphWriter writes the function_graph format (kernel/trace/trace_functions_graph.c): what happens on each P in order of time,
-// with a block of lines wherever a P goes from one goroutine to another.
+// graphWriter writes the function_graph format (kernel/trace/trace_functions_graph.c): what happens on
+// each P in order of time, with a block of lines wherever a P goes from one goroutine to another.
 type graphWriter struct {
 	t     *Trace
 	b     *bufio.Writer
 	o     Options
+	names names
+	procs []graphProc
 	width int // of the P numbers
-	last  map[int32]*goroutine
-	open  map[*goroutine][]Event // calls entered and not returned from, for durations
 	queue []Event
-	skip  map[*goroutine]bool // the goroutine's next return was written with its entry
+	line  []byte
+	piece bool   // what comes next goes on where this ends, see Pipe
+	begin func() // called before the first event, if it is set
 
 	returns, valued bool // there were returns, and what a function returned
 }
 
+// graphProc is the state of a P.
+type graphProc struct {
+	last  *goroutine
+	enter []enterLine // by depth
+	cpu   string      // its column
+}
+
+// enterLine is the last line of a P at some depth that awaits its brace (enter_funcs).
+type enterLine struct {
+	g  *goroutine
+	fn uint32
+}
+
 func (t *Trace) writeGraph(b *bufio.Writer, o Options) {
-	g := newGraphWriter()
-	g.t, g.b, g.o = t, b, o
 	fmt.Fprintf(b, "# tracer: function_graph\n#\n")
 	t.writeCounts(b)
 	b.WriteString("#\n")
+	g := graphWriter{o: o, b: b}
 	g.header()
-	g.events()
-	if o.Retval && g.returns && !g.valued {
-		b.WriteString("# no return values are in this trace: they are recorded while the option funcgraph-retval is on\n")
+	g.events(t)
+	g.footer()
+}
+
+// footer says what a reader may miss.
+func (g *graphWriter) footer() {
+	if g.o.Retval && g.returns && !g.valued {
+		g.b.WriteString("# no return values are in this trace: they are recorded while the option funcgraph-retval is on\n")
 	}
 }
 
-func newGraphWriter() *graphWriter {
-	return &graphWriter{last: map[int32]*goroutine{}, open: map[*goroutine][]Event{}, skip: map[*goroutine]bool{}}
-}
-
 // events writes what happened.
-func (g *graphWriter) events() {
-	g.width = len(strconv.Itoa(max(0, g.t.procs-1)))
-	for e := range g.t.Events() {
+func (g *graphWriter) events(t *Trace) {
+	g.t, g.names.t, g.names.short = t, t, g.o.NoImportPath
+	if w := len(strconv.Itoa(max(0, t.procs-1))); w != g.width {
+		g.width = w
+		for i := range g.procs {
+			g.procs[i].cpu = ""
+		}
+	}
+	if g.queue == nil {
+		g.queue = make([]Event, 0, 2*window)
+	}
+	for e := range t.Events() {
+		if g.begin != nil {
+			g.begin()
+			g.begin = nil
+		}
 		g.queue = append(g.queue, *e)
 		if len(g.queue) == 2*window {
 			g.drain(window)
 		}
 	}
 	g.drain(0)
+	if g.piece {
+		return
+	}
+	t.unfinished(func(e *Event, _ *call) {
+		if to := t.Select.To; to == 0 || e.Time <= to {
+			g.event(e, nil)
+		}
+	})
 }
 
 func (g *graphWriter) header() {
@@ -89,82 +125,88 @@ func (g *graphWriter) drain(keep int) {
 func (g *graphWriter) event(e *Event, ahead []Event) {
 	if e.Lost > 0 {
 		fmt.Fprintf(g.b, "CPU:%d [LOST %d EVENTS]\n", e.Proc, e.Lost)
-		delete(g.open, e.g)
 	}
 	switch e.Kind {
 	case KindEntry:
-		g.taskSwitch(e)
-		if ret := leaf(e, ahead); ret != nil {
-			g.prefix(e, ret.Time-e.Time, true)
-			g.b.WriteString(g.t.Name(e.Func))
-			g.b.WriteString("();")
-			if g.o.Retval && ret.Valued {
-				g.b.WriteString(" /*")
-				g.retval(ret)
-				g.b.WriteString(" */")
-			}
-			g.b.WriteByte('\n')
-			g.overruns(ret)
-			g.skip[e.g] = true
+		p := g.taskSwitch(e)
+		ret := leaf(e, ahead)
+		if ret == nil {
+			*p.enterAt(e.Depth) = enterLine{e.g, e.Func}
+			g.prefix(p, e, 0, false)
+			g.line = append(append(g.line, g.names.function(e.Func)...), "() {\n"...)
+			g.b.Write(g.line)
 			return
 		}
-		g.prefix(e, 0, false)
-		g.b.WriteString(g.t.Name(e.Func))
-		g.b.WriteString("() {\n")
-		g.open[e.g] = append(g.open[e.g], *e)
+		*p.enterAt(e.Depth) = enterLine{}
+		e.g.folded = true
+		g.prefix(p, e, ret.Time-e.Time, true)
+		g.line = append(append(g.line, g.names.function(e.Func)...), "();"...)
+		g.comment(ret, false)
+		g.overruns(ret)
 	case KindReturn:
 		g.returns, g.valued = true, g.valued || e.Valued
-		if g.skip[e.g] {
-			g.skip[e.g] = false
+		if e.g.folded {
+			e.g.folded = false
 			return
 		}
-		g.taskSwitch(e)
-		open := g.open[e.g]
-		for len(open) > 0 && open[len(open)-1].Depth > e.Depth {
-			open = open[:len(open)-1] // its return is not in the buffer
-		}
-		if n := len(open) - 1; n >= 0 && open[n].Depth == e.Depth && open[n].Func == e.Func {
-			g.prefix(e, e.Time-open[n].Time, true)
-			g.close(e, g.o.Tail)
-			open = open[:n]
-		} else {
-			g.prefix(e, e.Time-e.Entry, e.Entry != 0)
-			g.close(e, true)
-		}
-		g.open[e.g] = open
+		p := g.taskSwitch(e)
+		at := p.enterAt(e.Depth)
+		match := *at == enterLine{e.g, e.Func} && e.Start != 0
+		*at = enterLine{}
+		g.prefix(p, e, e.Time-e.Start, e.Start != 0)
+		g.line = append(g.line, '}')
+		g.comment(e, !match || g.o.Tail)
 		g.overruns(e)
 	case KindMarker: // print_graph_comment
-		g.taskSwitch(e)
-		g.prefix(e, 0, false)
-		fmt.Fprintf(g.b, "/* %s */\n", strings.TrimSuffix(e.Text, "\n"))
+		g.prefix(g.taskSwitch(e), e, 0, false)
+		g.line = append(g.line, "/* "...)
+		g.line = append(g.line, strings.TrimSuffix(e.Text, "\n")...)
+		g.line = append(g.line, " */\n"...)
+		g.b.Write(g.line)
 	}
 }
 
-// close writes the brace of a return, with the function's name if that is to be there, or what it returned.
-func (g *graphWriter) close(e *Event, name bool) {
-	g.b.WriteByte('}')
-	if value := g.o.Retval && e.Valued; name || value {
-		g.b.WriteString(" /* ")
-		g.b.WriteString(g.t.Name(e.Func))
+// comment ends and writes the line of a return. It says what the call returned, or how it ended; a
+// brace has the function's name then, or if it is to be there.
+func (g *graphWriter) comment(e *Event, name bool) {
+	value := g.o.Retval && e.Valued && !e.Panicked // a call that panicked has returned nothing
+	brace := g.line[len(g.line)-1] == '}'
+	if name || value || e.Panicked || e.open {
+		g.line = append(g.line, " /*"...)
+		if brace {
+			g.line = append(append(g.line, ' '), g.names.function(e.Func)...)
+		}
 		if value {
 			g.retval(e)
 		}
-		g.b.WriteString(" */")
+		if e.Panicked || e.open {
+			if brace {
+				g.line = append(g.line, ':')
+			}
+			how := " panicked"
+			if e.open {
+				how = " unfinished"
+			}
+			g.line = append(g.line, how...)
+		}
+		g.line = append(g.line, " */"...)
 	}
-	g.b.WriteByte('\n')
+	g.line = append(g.line, '\n')
+	g.b.Write(g.line)
 }
 
-// retval writes what a function returned (print_graph_retval): what is an error number in the kernel, and a small negative one here, in decimal, other
-// values in hexadecimal.
+// retval appends what a function returned (print_graph_retval): what is an error number in the
+// kernel, and a small negative one here, in decimal, other values in hexadecimal.
 func (g *graphWriter) retval(e *Event) {
 	v := int64(e.Value)
 	if e.Value>>32 == 0 {
 		v = int64(int32(e.Value))
 	}
+	g.line = append(g.line, " ret="...)
 	if g.o.RetvalHex || v >= 0 || v < -4095 {
-		fmt.Fprintf(g.b, " ret=%#x", e.Value)
+		g.line = strconv.AppendUint(append(g.line, "0x"...), e.Value, 16)
 	} else {
-		fmt.Fprintf(g.b, " ret=%d", v)
+		g.line = strconv.AppendInt(g.line, v, 10)
 	}
 }
 
@@ -191,44 +233,60 @@ func (g *graphWriter) overruns(e *Event) {
 	}
 }
 
-// taskSwitch writes the block between two goroutines on one P.
-func (g *graphWriter) taskSwitch(e *Event) {
-	last := g.last[e.Proc]
-	g.last[e.Proc] = e.g
-	if last == nil || last == e.g {
-		return
+// proc returns the state of a P.
+func (g *graphWriter) proc(id int32) *graphProc {
+	i := int(max(id, 0)) // it is not negative but in a damaged file
+	if i >= maxProcs {
+		i = maxProcs
 	}
-	g.b.WriteString(" ------------------------------------------\n")
-	g.cpu(e.Proc)
-	g.proc(last)
-	g.b.WriteString(" => ")
-	g.proc(e.g)
-	g.b.WriteString("\n ------------------------------------------\n\n")
+	if n := i + 1 - len(g.procs); n > 0 {
+		g.procs = append(g.procs, make([]graphProc, n)...)
+	}
+	p := &g.procs[i]
+	if p.cpu == "" || i == maxProcs {
+		p.cpu = fmt.Sprintf(" %*d) ", g.width, id)
+	}
+	return p
 }
 
-func (g *graphWriter) cpu(p int32) { fmt.Fprintf(g.b, " %*d) ", g.width, p) }
+// maxProcs is how many Ps have a state of their own. No program has more: the file is damaged.
+const maxProcs = 1 << 16
 
-// proc writes a goroutine: the name cut to 7 characters and the number, centred in 14.
-func (g *graphWriter) proc(r *goroutine) {
-	s := cut(g.t.comm(r), 7) + "-" + strconv.FormatUint(r.id, 10)
-	pad := max(0, 14-len(s))
-	blanks(g.b, pad/2)
-	g.b.WriteString(s)
-	blanks(g.b, pad-pad/2)
+// enterAt returns the line at a depth.
+func (p *graphProc) enterAt(depth int) *enterLine {
+	if n := depth + 1 - len(p.enter); n > 0 {
+		p.enter = append(p.enter, make([]enterLine, n)...)
+	}
+	return &p.enter[depth]
 }
 
-// prefix writes the columns in front of a function.
-func (g *graphWriter) prefix(e *Event, d int64, has bool) {
+// taskSwitch writes the block between two goroutines on one P.
+func (g *graphWriter) taskSwitch(e *Event) *graphProc {
+	p := g.proc(e.Proc)
+	last := p.last
+	p.last = e.g
+	if last != nil && last != e.g {
+		g.b.WriteString(" ------------------------------------------\n")
+		g.b.WriteString(p.cpu)
+		g.b.WriteString(g.t.task(last))
+		g.b.WriteString(" => ")
+		g.b.WriteString(g.t.task(e.g))
+		g.b.WriteString("\n ------------------------------------------\n\n")
+	}
+	return p
+}
+
+// prefix begins a line with the columns in front of a function.
+func (g *graphWriter) prefix(p *graphProc, e *Event, d int64, has bool) {
+	line := g.line[:0]
 	if g.o.AbsTime {
-		us := e.Time / 1000
-		fmt.Fprintf(g.b, "%5d.%06d |  ", us/1e6, us%1e6)
+		line = append(appendSeconds(line, e.Time), " |  "...)
 	}
 	if !g.o.NoCPU {
-		g.cpu(e.Proc)
+		line = append(line, p.cpu...)
 	}
 	if g.o.Proc {
-		g.proc(e.g)
-		g.b.WriteString(" | ")
+		line = append(append(line, g.t.task(e.g)...), " | "...)
 	}
 	if !g.o.NoDuration {
 		if has {
@@ -236,29 +294,32 @@ func (g *graphWriter) prefix(e *Event, d int64, has bool) {
 			if !g.o.NoOverhead {
 				mark = Mark(d)
 			}
-			g.b.WriteByte(mark)
-			g.b.WriteByte(' ')
-			var num [16]byte
-			g.b.Write(AppendDuration(num[:0], d))
+			line = AppendDuration(append(line, mark, ' '), d)
 		} else {
-			blanks(g.b, 14)
+			line = append(line, "              "...)
 		}
-		g.b.WriteString("|  ")
+		line = append(line, "|  "...)
 	}
-	blanks(g.b, 2*e.Depth)
+	g.line = appendBlanks(line, 2*e.Depth)
 }
 
 // Mark returns the kernel's mark for a long duration (trace_find_mark), a blank for a short one.
 func Mark(ns int64) byte {
-	for _, m := range []struct {
-		over int64
-		mark byte
-	}{{1e9, '$'}, {1e8, '@'}, {1e7, '*'}, {1e6, '#'}, {1e5, '!'}, {1e4, '+'}} {
-		if ns > m.over {
-			return m.mark
-		}
+	switch {
+	case ns <= 1e4:
+		return ' '
+	case ns <= 1e5:
+		return '+'
+	case ns <= 1e6:
+		return '!'
+	case ns <= 1e7:
+		return '#'
+	case ns <= 1e8:
+		return '*'
+	case ns <= 1e9:
+		return '@'
 	}
-	return ' '
+	return '$'
 }
 
 // AppendDuration appends a duration as trace_print_graph_duration writes it: microseconds, with as many of the three digits behind

@@ -20,8 +20,8 @@ type Trace struct {
 	// Symbol names the function at an offset in the program's text. It may be nil.
 	Symbol func(off uint32) string
 	Info   []string // lines "key: value" about the recording
-	Only   []uint64 // goroutines to read; none means all
-	Lacks  string   // what the file should hold and does not
+	Select Selection
+	Lacks  string // what the file should hold and does not
 
 	symbols    map[uint32]string // names that the trace holds
 	pageSize   int
@@ -32,10 +32,15 @@ type Trace struct {
 	carried    map[uint64]*goroutine // what a Pipe knows from before
 	byBase     []*named              // filled on first use
 	procs      int
-	inBuffer   uint64
-	since      uint64
-	mono, tick uint64  // a pair of clock readings
-	rate       float64 // ns a tick
+	inBuffer   uint64 // records that are shown …
+	hidden     uint64 // … and that are not, since they were made before HSince
+	last       int64  // time of the last record that was read
+	damaged    bool   // a page was left out
+	// Records found no room after the last page was begun, so the last ones may be missing.
+	droppedAtEnd bool
+	since        uint64
+	mono, tick   uint64  // a pair of clock readings
+	rate         float64 // ns a tick
 }
 
 // stream is the pages of one P, in order.
@@ -52,11 +57,14 @@ type page struct {
 // goroutine is what is known of a goroutine.
 type goroutine struct {
 	id, parent uint64
-	start      uint32
-	comm       string
-	name       string // that the program gave it
+	start      uint32 // offset in the text of the function that it was started with
+	proc       int32  // of its last record
 	seq        uint32 // of the record that is next
 	seen       bool
+	folded     bool   // graphWriter: the next return was written with its entry
+	name       string // that the program gave it
+	calls      []call // that it is in, see follow
+	task, row  string // its name and number in the graph's column and the function tracer's
 }
 
 // New makes a trace of a header and n pages. load returns the beginning of one, as much as buf holds, or what there is of it; in buf or
@@ -73,6 +81,7 @@ func New(header []byte, n int, load func(i int, buf []byte) []byte, tables []Tab
 	byProc := map[int32]*stream{}
 	var meta []byte
 	buf := make([]byte, t.pageSize)
+	dropped := le.Uint64(header[HDropped:])
 	last := [2]uint64{le.Uint64(header[HEndMono:]), le.Uint64(header[HEndCounter:])}
 	for i := range n {
 		b := load(i, buf[:PageHeaderSize])
@@ -87,6 +96,7 @@ func New(header []byte, n int, load func(i int, buf []byte) []byte, tables []Tab
 		case PageMagic:
 			slots, records := Slots(le.Uint32(b[PCommit:]))
 			if slots > (t.pageSize-PageHeaderSize)/RecordSize || records < 0 {
+				t.damaged = true
 				continue
 			}
 			proc := int32(le.Uint32(b[PProc:]))
@@ -99,12 +109,20 @@ func New(header []byte, n int, load func(i int, buf []byte) []byte, tables []Tab
 			s.pages = append(s.pages, page{i, le.Uint64(b[PGen:])})
 			t.procs = max(t.procs, int(proc)+1)
 			_, read := Slots(le.Uint32(b[PRead:]))
-			t.inBuffer += uint64(max(0, records-read))
+			shown := max(0, records-read)
+			dropped -= min(dropped, uint64(le.Uint32(b[PLost:])))
 			if mono := le.Uint64(b[PMono:]); mono > last[0] {
 				last = [2]uint64{mono, le.Uint64(b[PCounter:])}
 			}
+			if le.Uint64(b[PCounter:]) < t.since {
+				n := t.shownOf(load(i, buf))
+				t.hidden += uint64(max(0, shown-n))
+				shown = n
+			}
+			t.inBuffer += uint64(shown)
 		}
 	}
+	t.droppedAtEnd = dropped > 0
 	t.readMeta(meta)
 	if tables != nil {
 		t.Tables = tables
@@ -116,6 +134,21 @@ func New(header []byte, n int, load func(i int, buf []byte) []byte, tables []Tab
 	t.calibrate(last)
 	t.procs = max(t.procs, int(le.Uint32(header[HProcs:])))
 	return t, nil
+}
+
+// shownOf returns how many records of a page were made since HSince and not read in the program.
+func (t *Trace) shownOf(page []byte) (n int) {
+	at := 0
+	eachSlot(page, func(_ uint8, b []byte) {
+		read, _ := Slots(le.Uint32(page[PRead:]))
+		w0 := le.Uint64(b)
+		size, extra := Size(w0, le.Uint64(b[8:]))
+		if at >= read && size != extra && Clock(w0, le.Uint64(page[PCounter:])) >= t.since {
+			n++
+		}
+		at += int(size)
+	})
+	return n
 }
 
 // readMeta reads what the metadata pages hold.
@@ -176,12 +209,13 @@ func (t *Trace) Hooked() (hooked, kept, alone int) {
 // Overrun returns how many calls lay below the maximum depth of the return stacks.
 func (t *Trace) Overrun() uint64 { return le.Uint64(t.Header[HOverrun:]) }
 
-// InBuffer returns how many records can be read.
+// InBuffer returns how many records can be read. What a snapshot holds from before its beginning is
+// not among them.
 func (t *Trace) InBuffer() uint64 { return t.inBuffer }
 
 // Written returns how many records were made since the buffer was last emptied.
 func (t *Trace) Written() uint64 {
-	return t.inBuffer + le.Uint64(t.Header[HOverwritten:]) + le.Uint64(t.Header[HDropped:])
+	return t.inBuffer + t.hidden + le.Uint64(t.Header[HOverwritten:]) + le.Uint64(t.Header[HDropped:])
 }
 
 // Name returns the name of a function.
@@ -242,28 +276,6 @@ func EachName(names string, do func(i int, name, file string, line int)) {
 	}
 }
 
-// Comm returns a short name for a goroutine: that of the function it was started with.
-func (t *Trace) comm(g *goroutine) string {
-	if g.name != "" {
-		return g.name
-	}
-	if g.comm == "" {
-		g.comm = "go"
-		if g.id == 1 {
-			g.comm = "main"
-		} else {
-			if s := t.symbolName(g.start); s != "" {
-				s = s[strings.LastIndexByte(s, '/')+1:]
-				if i := strings.IndexByte(s, '.'); i >= 0 {
-					s = s[i+1:]
-				}
-				g.comm = s
-			}
-		}
-	}
-	return g.comm
-}
-
 // ReadFile opens a trace file. The file of a program that was killed is as good as any.
 func ReadFile(path string) (*Trace, error) {
 	f, err := os.Open(path)
@@ -315,9 +327,7 @@ func (t *Trace) Offsets() map[uint32]bool {
 	buf := make([]byte, t.pageSize)
 	for _, s := range t.streams {
 		for _, p := range s.pages {
-			if b := t.load(p.index, buf); len(b) >= PageHeaderSize {
-				PageOffsets(b, set)
-			}
+			PageOffsets(t.load(p.index, buf), set)
 		}
 	}
 	return set

@@ -1,10 +1,12 @@
 package tracefile
 
-// A FuncReport is what a trace says of a function. Times are in ns, and of the calls that have returned in it.
+// A FuncReport is what a trace says of a function. Times are in ns. They are of the calls that have
+// returned, and of those that were open when the trace ended, which count up to there.
 type FuncReport struct {
 	Name     string
 	Calls    uint64
 	Returns  uint64 // calls that have returned
+	Open     uint64 // calls that were open when the trace ended
 	Total    int64  // with the calls below; where a function calls itself, of the outermost call
 	Self     int64  // without the calls below
 	Avg      int64
@@ -14,9 +16,10 @@ type FuncReport struct {
 	hist []uint32
 }
 
-// Percentile returns the duration that q percent of the calls do not exceed, to an eighth of it, ns. q is 0 to 100.
+// Percentile returns the duration that q percent of the calls do not exceed, to an eighth of it, ns.
+// q is 0 to 100.
 func (f *FuncReport) Percentile(q float64) int64 {
-	if f.Returns == 0 {
+	if f.hist == nil {
 		return 0
 	}
 	return min(max(int64(Percentile(f.hist, q)), f.Min), f.Max)
@@ -24,31 +27,41 @@ func (f *FuncReport) Percentile(q float64) int64 {
 
 // Row is the function's row of a table.
 func (f *FuncReport) Row() Row {
-	return Row{f.Name, f.Calls, f.Total, f.Self, f.Avg, f.Min, f.Max, f.Percentile(50), f.Percentile(99)}
+	return Row{Name: f.Name, Calls: f.Calls, Open: f.Open, Total: f.Total, Self: f.Self, Avg: f.Avg, Min: f.Min, Max: f.Max,
+		P50: f.Percentile(50), P99: f.Percentile(99)}
 }
 
-// openCall is a call that has not returned.
-type openCall struct {
-	fn    uint32
-	depth int
-	start int64
-	child int64 // time in calls below
+// add counts a call that has returned, or is open, after d ns.
+func (f *FuncReport) add(c *call, d int64) {
+	if f.hist == nil {
+		f.hist = make([]uint32, HistBuckets)
+		f.Min = d
+	}
+	f.sum += d
+	f.Self += d - c.child
+	f.Min, f.Max = min(f.Min, d), max(f.Max, d)
+	f.hist[Bucket(uint64(max(d, 0)))]++
+	if c.outer {
+		f.Total += d
+	}
 }
 
-// callStack is the open calls of a goroutine, and how many of each function.
-type callStack struct {
-	calls []openCall
-	open  map[uint32]int
+// isOuter reports whether the last of a goroutine's calls, or one that is about to end, lies below no
+// other of its function that is counted.
+func isOuter(above []call, c *call, shown bool) bool {
+	for i := len(above) - 1; i >= 0; i-- {
+		if a := &above[i]; a.fn == c.fn && (a.shown || !shown) {
+			return false
+		}
+	}
+	return true
 }
 
-func (s *callStack) pop() openCall {
-	c := s.calls[len(s.calls)-1]
-	s.calls = s.calls[:len(s.calls)-1]
-	s.open[c.fn]--
-	return c
-}
+// Timed reports whether the trace tells how long calls took. The function tracer records none.
+func (t *Trace) Timed() bool { return le.Uint32(t.Header[HTracer:]) != TracerFunction }
 
-// Report returns what the trace says of each function that was called, in no order. The names of two functions may be the same.
+// Report returns what the trace says of each function that was called, in no order. The names of two
+// functions may be the same. A call is not counted if its entry was overwritten.
 func (t *Trace) Report() []*FuncReport {
 	funcs := make([]*FuncReport, 1<<16) // by number
 	others := map[uint32]*FuncReport{}
@@ -66,66 +79,41 @@ func (t *Trace) Report() []*FuncReport {
 		}
 		return f
 	}
-	stacks := map[*goroutine]*callStack{}
-	for e := range t.Events() {
+	t.follow(func(e *Event, c *call, shown bool) bool {
 		switch e.Kind {
 		case KindFunction:
-			of(e.Func).Calls++
-			continue
-		case KindEntry, KindReturn:
-		default:
-			continue
+			if shown {
+				of(e.Func).Calls++
+			}
+		case KindEntry:
+			c.outer = isOuter(e.g.calls[:len(e.g.calls)-1], c, shown)
+			if shown {
+				of(e.Func).Calls++
+			}
+		case KindReturn:
+			if c == nil || !shown && !c.shown {
+				break
+			}
+			f := of(e.Func)
+			if !c.shown { // its entry is no record, or not selected
+				f.Calls++
+				c.outer = isOuter(e.g.calls, c, true)
+			}
+			f.Returns++
+			f.add(c, e.Time-c.start)
 		}
-		s := stacks[e.g]
-		if s == nil {
-			s = &callStack{open: map[uint32]int{}}
-			stacks[e.g] = s
-		}
-		if e.Lost > 0 {
-			s.calls = s.calls[:0]
-			clear(s.open)
-		}
-		for n := len(s.calls) - 1; n >= 0 && s.calls[n].depth >= e.Depth && !(e.Kind == KindReturn && s.calls[n].depth == e.Depth); n-- {
-			s.pop() // its return is not in the trace
-		}
+		return true
+	})
+	t.unfinished(func(e *Event, c *call) {
 		f := of(e.Func)
-		if e.Kind == KindEntry {
-			f.Calls++
-			s.calls = append(s.calls, openCall{fn: e.Func, depth: e.Depth, start: e.Time})
-			s.open[e.Func]++
-			continue
-		}
-		c := openCall{fn: e.Func, start: e.Entry}
-		switch n := len(s.calls) - 1; {
-		case e.Entry != 0:
-			f.Calls++
-		case n >= 0 && s.calls[n].depth == e.Depth && s.calls[n].fn == e.Func:
-			c = s.pop()
-		default:
-			continue // its entry is not in the trace
-		}
-		d := e.Time - c.start
-		if f.hist == nil {
-			f.hist = make([]uint32, HistBuckets)
-			f.Min = d
-		}
-		f.Returns++
-		f.sum += d
-		f.Self += d - c.child
-		f.Min, f.Max = min(f.Min, d), max(f.Max, d)
-		f.hist[Bucket(uint64(max(d, 0)))]++
-		if s.open[c.fn] == 0 {
-			f.Total += d
-		}
-		if n := len(s.calls) - 1; n >= 0 {
-			s.calls[n].child += d
-		}
-	}
+		f.Open++
+		f.add(c, e.Time-c.start)
+	})
 	var list []*FuncReport
 	add := func(id uint32, f *FuncReport) {
 		f.Name = t.Name(id)
-		if f.Returns > 0 {
-			f.Avg = f.sum / int64(f.Returns)
+		if n := f.Returns + f.Open; n > 0 {
+			f.Avg = f.sum / int64(n)
 		}
 		list = append(list, f)
 	}

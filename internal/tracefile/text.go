@@ -2,7 +2,6 @@ package tracefile
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,22 +10,47 @@ import (
 	"strings"
 )
 
-// Options are the kernel's trace options that change the text (Documentation/trace/ftrace.rst, "trace_options"). The zero value is
-// the kernel's default.
+// Options are the kernel's trace options that change the text (Documentation/trace/ftrace.rst,
+// "trace_options"), and import-path, which it has not. The zero value is the default.
 type Options struct {
-	NoCPU      bool // nofuncgraph-cpu
-	NoDuration bool // nofuncgraph-duration
-	NoOverhead bool // nofuncgraph-overhead
-	NoParent   bool // noprint-parent
-	AbsTime    bool // funcgraph-abstime
-	Proc       bool // funcgraph-proc
-	Tail       bool // funcgraph-tail
-	Overrun    bool // funcgraph-overrun
-	Retval     bool // funcgraph-retval
-	RetvalHex  bool // funcgraph-retval-hex
+	NoCPU        bool // nofuncgraph-cpu
+	NoDuration   bool // nofuncgraph-duration
+	NoOverhead   bool // nofuncgraph-overhead
+	NoParent     bool // noprint-parent
+	NoImportPath bool // noimport-path: the package's name instead
+	AbsTime      bool // funcgraph-abstime
+	Proc         bool // funcgraph-proc
+	Tail         bool // funcgraph-tail
+	Overrun      bool // funcgraph-overrun
+	Retval       bool // funcgraph-retval
+	RetvalHex    bool // funcgraph-retval-hex
 }
 
-// Set sets an option by the kernel's name, "no" in front of it to switch it off.
+// TextOptions are the names of the options that change the text of a trace.
+var TextOptions = []string{
+	"funcgraph-abstime", "funcgraph-cpu", "funcgraph-duration", "funcgraph-overhead", "funcgraph-overrun", "funcgraph-proc",
+	"funcgraph-retval", "funcgraph-retval-hex", "funcgraph-tail", "import-path", "print-parent",
+}
+
+// recordOptions are the names of the options that change what is recorded.
+var recordOptions = []string{"frame-test", "function-fork", "graph-time", "overwrite", "sleep-time"}
+
+// An OptionError says that Set does not know an option.
+type OptionError struct {
+	Option    string
+	Recording bool // there is such an option, and it changes what is recorded
+}
+
+func (e *OptionError) Error() string {
+	if e.Recording {
+		return "the option " + strconv.Quote(e.Option) + " changes what is recorded, not the text of a trace"
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(TextOptions, recordOptions)))
+	return fmt.Sprintf("there is no option %q: there are %s and %s, each with \"no\" in front of it to switch it off",
+		e.Option, strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
+}
+
+// Set sets an option by its name, "no" in front of it to switch it off. The error is an OptionError.
 func (o *Options) Set(option string) error {
 	name, off := strings.CutPrefix(option, "no")
 	var p *bool
@@ -39,6 +63,8 @@ func (o *Options) Set(option string) error {
 		p, off = &o.NoOverhead, !off
 	case "print-parent":
 		p, off = &o.NoParent, !off
+	case "import-path":
+		p, off = &o.NoImportPath, !off
 	case "funcgraph-abstime":
 		p = &o.AbsTime
 	case "funcgraph-proc":
@@ -52,7 +78,7 @@ func (o *Options) Set(option string) error {
 	case "funcgraph-retval-hex":
 		p = &o.RetvalHex
 	default:
-		return errors.New("there is no option " + strconv.Quote(option) + ": there are function-fork, funcgraph-abstime, funcgraph-cpu, funcgraph-duration, funcgraph-overhead, funcgraph-overrun, funcgraph-proc, funcgraph-retval, funcgraph-retval-hex, funcgraph-tail, graph-time, overwrite, print-parent and sleep-time, each with \"no\" in front of it to switch it off")
+		return &OptionError{option, slices.Contains(recordOptions, name)}
 	}
 	*p = !off
 	return nil
@@ -74,74 +100,91 @@ func (t *Trace) WriteText(w io.Writer, o Options) error {
 	return b.Flush()
 }
 
-// WriteByGoroutine writes the trace one goroutine after the other. It reads the trace once for each.
+// WriteByGoroutine writes the trace one goroutine after the other, each behind a line with its number
+// and name. A page of records is read as often as there are goroutines in it.
 func (t *Trace) WriteByGoroutine(w io.Writer, o Options) error {
-	only := t.Only
-	defer func() { t.Only = only }()
-	ids := map[uint64]bool{}
-	for e := range t.Events() {
-		ids[e.g.id] = true
+	b := bufio.NewWriterSize(w, 64<<10)
+	tracer := le.Uint32(t.Header[HTracer:])
+	if tracer != TracerGraph && tracer != TracerFunction {
+		return t.WriteText(w, o)
 	}
-	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		t.Only = []uint64{id}
-		if _, err := fmt.Fprintf(w, "# goroutine %d: %s\n", id, t.comm(t.goroutines[id])); err != nil {
-			return err
+	g := graphWriter{o: o, b: b}
+	if tracer == TracerGraph {
+		fmt.Fprintf(b, "# tracer: function_graph\n#\n")
+		t.writeCounts(b)
+		b.WriteString("#\n")
+		g.header()
+	} else {
+		t.functionHeader(b)
+	}
+	selected, streams := t.Select.Goroutines, t.streams
+	defer func() { t.Select.Goroutines, t.streams = selected, streams }()
+	pages, latest := t.pagesOf()
+	between := ""
+	for _, id := range slices.Sorted(maps.Keys(pages)) {
+		if len(selected) > 0 && !slices.Contains(selected, id) {
+			continue
 		}
-		if err := t.WriteText(w, o); err != nil {
-			return err
+		t.Select.Goroutines, t.streams = []uint64{id}, pages[id]
+		begin := func() {
+			r := latest[id]
+			name := t.fullName(r)
+			if symbol := t.symbolName(r.start); r.name != "" && symbol != "" {
+				name += ", started with " + symbol
+			}
+			fmt.Fprintf(b, "%s# goroutine %d: %s\n", between, id, name)
+			between = "\n"
+		}
+		if tracer == TracerGraph {
+			g.procs, g.begin = nil, begin
+			g.events(t)
+		} else {
+			t.functionEvents(b, names{t: t, short: o.NoImportPath}, o, begin)
 		}
 	}
-	return nil
+	g.footer()
+	return b.Flush()
 }
 
-// WriteInfo writes what is known of the recording.
-func (t *Trace) WriteInfo(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	row := func(key, format string, args ...any) {
-		fmt.Fprintf(b, "# %-20s: %s\n", key, fmt.Sprintf(format, args...))
-	}
-	for _, line := range t.Info {
-		key, value, _ := strings.Cut(line, ": ")
-		row(key, "%s", value)
-	}
-	var first, last int64
-	goroutines := map[uint64]bool{}
-	for e := range t.Events() {
-		if first == 0 {
-			first = e.Time
+// pagesOf returns the pages that hold records of each goroutine, and what is known of it at the end.
+func (t *Trace) pagesOf() (pages map[uint64][]*stream, latest map[uint64]*goroutine) {
+	pages, latest = map[uint64][]*stream{}, map[uint64]*goroutine{}
+	buf := make([]byte, t.pageSize)
+	for _, s := range t.streams {
+		for _, p := range s.pages {
+			eachSlot(t.load(p.index, buf), func(kind uint8, b []byte) {
+				if kind != KindSwitch && kind != KindNamed {
+					return
+				}
+				n := readNote(kind, b)
+				if g := latest[n.id]; g == nil || int32(n.seq-g.seq) > 0 {
+					latest[n.id] = &goroutine{id: n.id, parent: n.parent, start: n.start, seq: n.seq, name: string(n.name)}
+				}
+				of := pages[n.id]
+				if len(of) == 0 || of[len(of)-1].proc != s.proc {
+					of = append(of, &stream{proc: s.proc})
+					pages[n.id] = of
+				}
+				if last := of[len(of)-1]; len(last.pages) == 0 || last.pages[len(last.pages)-1] != p {
+					last.pages = append(last.pages, p)
+				}
+			})
 		}
-		last = e.Time
-		goroutines[e.g.id] = true
 	}
-	row("clock", "%s", map[uint32]string{CounterNanoseconds: "mono", CounterTicks: "the processor's counter"}[le.Uint32(t.Header[HCounterKind:])])
-	row("records", "%d in the file of %d made", t.InBuffer(), t.Written())
-	row("lost", "%d overwritten, %d dropped", le.Uint64(t.Header[HOverwritten:]), le.Uint64(t.Header[HDropped:]))
-	row("overruns", "%d calls deeper than the return stack's %d", t.Overrun(), le.Uint32(t.Header[HMaxStack:]))
-	row("time", "%.6f s", float64(last-first)/1e9)
-	row("goroutines", "%d", len(goroutines))
-	row("Ps", "%d", t.procs)
-	hooked, kept, alone := t.Hooked()
-	row("functions", "%d hooked, %d left inlined, %d left alone", hooked, kept, alone)
-	switch state := le.Uint32(t.Header[HState:]); {
-	case t.Lacks != "":
-		row("damage", "%s", t.Lacks)
-	case state&StateNoSpace != 0:
-		row("end", "recording stopped early: the file system is full")
-	case state&StateEnded == 0:
-		row("end", "the program did not come to its end in order")
-	}
-	return b.Flush()
+	return pages, latest
 }
 
 // A Pipe writes traces of one program that follow one another, as the kernel's file "trace_pipe" shows them: without headers, and each going on
 // where the one before ended.
 type Pipe struct {
 	goroutines map[uint64]*goroutine
-	graph      *graphWriter
+	graph      graphWriter
 }
 
 // NewPipe makes a pipe.
-func NewPipe() *Pipe { return &Pipe{map[uint64]*goroutine{}, newGraphWriter()} }
+func NewPipe() *Pipe {
+	return &Pipe{goroutines: map[uint64]*goroutine{}, graph: graphWriter{piece: true}}
+}
 
 // Write writes the trace that comes next.
 func (p *Pipe) Write(w io.Writer, t *Trace, o Options) error {
@@ -149,10 +192,13 @@ func (p *Pipe) Write(w io.Writer, t *Trace, o Options) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	switch le.Uint32(t.Header[HTracer:]) {
 	case TracerGraph:
-		p.graph.t, p.graph.b, p.graph.o = t, b, o
-		p.graph.events()
+		if o.NoImportPath != p.graph.o.NoImportPath {
+			p.graph.names = names{}
+		}
+		p.graph.b, p.graph.o = b, o
+		p.graph.events(t)
 	case TracerFunction:
-		t.functionEvents(b, o)
+		t.functionEvents(b, names{t: t, short: o.NoImportPath}, o, nil)
 	}
 	return b.Flush()
 }
@@ -184,6 +230,11 @@ func (t *Trace) writeCounts(b *bufio.Writer) {
 }
 
 func (t *Trace) writeFunction(b *bufio.Writer, o Options) {
+	t.functionHeader(b)
+	t.functionEvents(b, names{t: t, short: o.NoImportPath}, o, nil)
+}
+
+func (t *Trace) functionHeader(b *bufio.Writer) {
 	fmt.Fprintf(b, "# tracer: function\n#\n")
 	t.writeCounts(b)
 	b.WriteString(`#
@@ -196,39 +247,67 @@ func (t *Trace) writeFunction(b *bufio.Writer, o Options) {
 #           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
 #              | |         |   |||||     |         |
 `)
-	t.functionEvents(b, o)
 }
 
-// functionEvents writes what happened.
-func (t *Trace) functionEvents(b *bufio.Writer, o Options) {
-	var num [20]byte
+// functionEvents writes what happened. It calls begin before the first record, if there is one.
+func (t *Trace) functionEvents(b *bufio.Writer, n names, o Options, begin func()) {
+	var line []byte
 	for e := range t.Events() {
+		if begin != nil {
+			begin()
+			begin = nil
+		}
 		if e.Lost > 0 {
 			fmt.Fprintf(b, "CPU:%d [LOST %d EVENTS]\n", e.Proc, e.Lost)
 		}
 		if e.Kind != KindFunction && e.Kind != KindMarker {
 			continue
 		}
-		comm := cut(t.comm(e.g), 16)
-		blanks(b, 16-len(comm))
-		b.WriteString(comm)
-		b.WriteByte('-')
-		id := strconv.AppendUint(num[:0], e.g.id, 10)
-		b.Write(id)
-		blanks(b, 7-len(id))
-		us := e.Time / 1000
-		fmt.Fprintf(b, " [%03d] ..... %5d.%06d: ", e.Proc, us/1e6, us%1e6)
-		if e.Kind == KindMarker {
-			fmt.Fprintf(b, "tracing_mark_write: %s\n", strings.TrimSuffix(e.Text, "\n"))
-			continue
+		line = append(append(line[:0], t.row(e.g)...), " ["...)
+		line = append(appendPadded(line, int64(e.Proc), 3, '0'), "] ..... "...)
+		line = append(appendSeconds(line, e.Time), ": "...)
+		switch {
+		case e.Kind == KindMarker:
+			line = append(line, "tracing_mark_write: "...)
+			line = append(line, strings.TrimSuffix(e.Text, "\n")...)
+		case o.NoParent:
+			line = append(line, n.function(e.Func)...)
+		default:
+			line = append(append(line, n.function(e.Func)...), " <-"...)
+			line = append(line, n.caller(e.Parent)...)
 		}
-		b.WriteString(t.Name(e.Func))
-		if !o.NoParent {
-			b.WriteString(" <-")
-			b.WriteString(t.symbol(e.Parent))
-		}
-		b.WriteByte('\n')
+		line = append(line, '\n')
+		b.Write(line)
 	}
+}
+
+// appendSeconds appends a time as %5d.%06d, seconds and microseconds.
+func appendSeconds(b []byte, ns int64) []byte {
+	us := ns / 1000
+	return appendPadded(append(appendPadded(b, us/1e6, 5, ' '), '.'), us%1e6, 6, '0')
+}
+
+// appendPadded appends a number that is not negative in so many columns.
+func appendPadded(b []byte, v int64, width int, pad byte) []byte {
+	for limit := int64(10); width > 1; width-- {
+		if v < limit {
+			for ; width > 1; width-- {
+				b = append(b, pad)
+			}
+			break
+		}
+		limit *= 10
+	}
+	return strconv.AppendInt(b, v, 10)
+}
+
+// appendBlanks appends so many blanks.
+func appendBlanks(b []byte, n int) []byte {
+	const many = "                                                                "
+	for ; n > len(many); n -= len(many) {
+		b = append(b, many...)
+	}
+	return append(b, many[:max(0, n)]...)
 }
 
 func (t *Trace) symbol(off uint32) string {
@@ -250,18 +329,4 @@ func (t *Trace) symbolName(off uint32) string {
 		return t.Symbol(off)
 	}
 	return ""
-}
-
-func blanks(b *bufio.Writer, n int) {
-	const many = "                                                                "
-	for ; n > 0; n -= len(many) {
-		b.WriteString(many[:min(n, len(many))])
-	}
-}
-
-func cut(s string, n int) string {
-	if len(s) > n {
-		return s[:n]
-	}
-	return s
 }
