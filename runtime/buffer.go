@@ -208,13 +208,6 @@ func (b *traceArray) makeList(n int) {
 	rt.Unlock()
 }
 
-// SetBufferSize sets how much memory records may take, in kilobytes, for all Ps together (buffer_total_size_kb). It may be called at any time,
-// also while tracing goes on: a larger buffer grows as it is filled, a smaller one gives memory back and loses its oldest records, which count as
-// overwritten. Each P has two pages at the least, of 4 to 64 KiB.
-//
-// A trace that is recorded into a file does not grow beyond the size that it began with.
-func SetBufferSize(kilobytes int) error { return top.setBufferSize(kilobytes) }
-
 func (b *traceArray) setBufferSize(kilobytes int) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -265,9 +258,6 @@ func (b *traceArray) setBufferSize(kilobytes int) error {
 	}
 	return nil
 }
-
-// BufferSize returns the size of the buffer, in kilobytes.
-func BufferSize() int { return top.bufferSize() }
 
 func (b *traceArray) bufferSize() int {
 	ctl.Lock()

@@ -89,3 +89,31 @@ func (a *traceArray) startClock() {
 	*(*uint64)(unsafe.Add(a.header, tracefile.HCounter)) = rt.Clock()
 	*(*uint64)(unsafe.Add(a.header, tracefile.HMono)) = uint64(rt.Nanotime())
 }
+
+// nanoseconds converts a reading of the counter to the monotonic clock.
+func nanoseconds(c uint64) int64 {
+	if rt.Mono != 0 {
+		return int64(c)
+	}
+	now, mono := rt.Clock(), rt.Nanotime()
+	first := *(*uint64)(unsafe.Add(top.header, tracefile.HCounter))
+	firstMono := *(*uint64)(unsafe.Add(top.header, tracefile.HMono))
+	return mono - int64(float64(now-c)*float64(uint64(mono)-firstMono)/float64(now-first))
+}
+
+// ticksOf converts a duration to the clock of records.
+func ticksOf(ns int64) uint64 {
+	if ns == 0 || rt.Mono != 0 {
+		return uint64(ns)
+	}
+	awaitClock()
+	ticks := rt.Clock() - *(*uint64)(unsafe.Add(top.header, tracefile.HCounter))
+	mono := uint64(rt.Nanotime()) - *(*uint64)(unsafe.Add(top.header, tracefile.HMono))
+	return max(1, uint64(float64(ns)*float64(ticks)/float64(mono)))
+}
+
+// awaitClock waits until the rate of the clock is known: to as many digits as the trace is long, since readings are 50 ns apart at worst.
+func awaitClock() {
+	for since := *(*uint64)(unsafe.Add(top.header, tracefile.HMono)); uint64(rt.Nanotime())-since < 2e6; {
+	}
+}

@@ -192,7 +192,7 @@ func (d *dispatch) callSome(set uint32) (rest uint32) {
 		set &^= 1 << at
 		o := users.ops[at]
 		d.called = o
-		o.Func((*Func)(d.site), d.parent, o)
+		o.Func(funcOf(d.site), d.parent, o)
 	}
 	for s := set &^ users.returns.Load(); s != 0; s &= s - 1 {
 		at = bits.TrailingZeros32(s) % maxUsers
@@ -230,7 +230,7 @@ func (d *dispatch) callOne(u *user) {
 		if o.RecursionSafe {
 			d.callUnguarded(o)
 		} else {
-			o.Func((*Func)(d.site), d.parent, o)
+			o.Func(funcOf(d.site), d.parent, o)
 		}
 	}
 	o := u.graphOps
@@ -244,7 +244,7 @@ func (d *dispatch) callOne(u *user) {
 	d.called = o
 	verdict := Want
 	if o.Entry != nil {
-		verdict = o.Entry(Call{Func: (*Func)(d.site), Depth: int(d.depth)}, o, d.dataOf(u, true))
+		verdict = o.Entry(Call{Func: funcOf(d.site), Depth: int(d.depth)}, o, d.dataOf(u, true))
 	}
 	switch verdict {
 	case Want:
@@ -264,7 +264,7 @@ func (d *dispatch) callUnguarded(o *Ops) {
 			rt.Unpin()
 		}
 	}()
-	o.Func((*Func)(d.site), d.parent, o)
+	o.Func(funcOf(d.site), d.parent, o)
 }
 
 // usersOf returns who wants a call's return. What the hooks have pushed by themselves says so with its mode.
@@ -349,7 +349,7 @@ func (d *dispatch) returnSome(set uint16) (rest uint16) {
 	for ; set != 0; set &= set - 1 {
 		u = users.graph[bits.TrailingZeros16(set)]
 		if o := u.graphOps; o != nil && o.Return != nil {
-			c := Call{Func: (*Func)(function(f)), Depth: int(d.depth), Overrun: f.Over, start: f.Start, end: d.now}
+			c := Call{Func: funcOf(function(f)), Depth: int(d.depth), Overrun: f.Over, start: f.Start, end: d.now}
 			if u.values && d.valued {
 				c.retval, c.valued = d.retval, true
 			}

@@ -102,7 +102,7 @@ var variables = [...]struct {
 	}},
 	{"FTGO_OPTIONS", func(val string) string {
 		for _, o := range strings.Split(val, ",") {
-			if err := SetOption(o); err != nil {
+			if err := top.setOption(o); err != nil {
 				return ": " + err.Error()
 			}
 		}
@@ -288,7 +288,7 @@ func end() {
 	ending.by.Store(Goid())
 	defer ending.by.Store(0)
 	defer func() { ending.done = true }()
-	Stop()
+	StopHooks()
 	if env.stat != "" {
 		writeAtEnd("FTGO_PROFILE", env.stat, WriteReport)
 	}
@@ -297,7 +297,7 @@ func end() {
 	}
 	finish(tracefile.StateEnded)
 	if !mapped() {
-		writeAtEnd("FTGO_OUT", env.out, WriteTrace)
+		writeAtEnd("FTGO_OUT", env.out, func(w io.Writer) error { return top.writeTrace(w, nil) })
 	}
 }
 

@@ -19,16 +19,16 @@ func Example() {
 	}
 	fmt.Println(strings.ToUpper("traced"))
 	ftrace.SetTracer("nop")
-	ftrace.WriteTrace(os.Stdout)
+	ftrace.WriteTrace(os.Stdout, nil)
 	// Output: this program was built without hooks: build it with "ftgo build", or "go build -toolexec ftgo"
 }
 
 // A tracer of the program's own, which counts calls.
-func ExampleRegister() {
+func ExampleRegisterTracer() {
 	calls := 0 // a tracer of a program with goroutines would count atomically
-	err := ftrace.Register(ftrace.Tracer{
+	err := ftrace.RegisterTracer(ftrace.Tracer{
 		Name: "count",
-		Func: func(f *ftrace.Func, parentIP uintptr) { calls++ },
+		Func: func(*ftrace.Func, uintptr, *ftrace.Ops) { calls++ },
 	})
 	if err != nil {
 		fmt.Println("not counting:", err == ftrace.ErrNotInstrumented)
@@ -86,7 +86,7 @@ func ExampleNewInstance() {
 	in.SetFilter("net/http...")
 	in.SetTracer("function_graph")
 	// …
-	in.WriteTrace(os.Stdout)
+	in.WriteTrace(os.Stdout, nil)
 	// Output: no instance: true
 }
 

@@ -90,41 +90,6 @@ func setMask(t *hook.Table, i uint32, bit uint32, on bool) {
 	rt.Mask(maskOf(t, i), m)
 }
 
-// noMatch is the error for patterns that match nothing, and which of them it is. One that waits for a package (:mod:) is none.
-func noMatch(what string, list patterns) (at int, err error) {
-	for i, p := range list {
-		found, waits := false, p.mod != "" && strings.Contains(p.text, ":mod:")
-		p.not = false
-		eachTable(func(t *hook.Table) {
-			if found || t.N == 0 {
-				return
-			}
-			in, rest := patterns{p}.of(t)
-			if found = in; found || len(rest) == 0 {
-				return
-			}
-			waits = false
-			eachNameOf(t, func(n *funcName) { found = found || rest.match(false, n) })
-		})
-		if !found && waits && strings.ContainsAny(p.mod, "*?[!") {
-			return i, fmt.Errorf("%s: %q: behind :mod: stands a package, or a pattern of packages as net/..., and %q can be neither", what, p.text, p.mod)
-		}
-		if found || waits {
-			continue
-		}
-		text := strings.TrimPrefix(p.text, "!")
-		if why := whyUnhooked(p); why != "" {
-			return i, fmt.Errorf("%s: %s", what, why)
-		}
-		near := nearest(text)
-		if len(near) == 0 {
-			return i, fmt.Errorf("%s: no function of this program matches %q", what, text)
-		}
-		return i, fmt.Errorf("%s: no function of this program matches %q; near it are %s", what, text, strings.Join(near, ", "))
-	}
-	return 0, nil
-}
-
 // eachName calls do with the full name of every hooked function, until it returns false. The name is good until do returns.
 func eachName(do func(full string) bool) {
 	more := true
@@ -160,47 +125,52 @@ func eachNameOf(t *hook.Table, do func(n *funcName)) {
 	}
 }
 
-// nearest returns up to three function names that resemble a glob.
-func nearest(glob string) []string {
-	type candidate struct {
-		name string
-		d    int
+// setFilter sets a filter, or adds to it.
+func (u *user) setFilter(texts []string, except, add bool) error {
+	if rt == nil {
+		return ErrNotInstrumented
 	}
-	want := lastName(strings.Trim(glob, "*?"))
-	var list []candidate
-	eachName(func(full string) bool {
-		if d := distance(strings.ToLower(want), strings.ToLower(lastName(full))); d <= max(1, len(want)/2) {
-			list = append(list, candidate{strings.Clone(full), d})
-		}
-		return true
-	})
-	slices.SortStableFunc(list, func(a, b candidate) int { return a.d - b.d })
-	var names []string
-	for _, c := range list[:min(3, len(list))] {
-		names = append(names, c.name)
-	}
-	return names
+	l := parsePatterns(texts)
+	ctl.Lock()
+	defer ctl.Unlock()
+	return u.change(texts, l, except, add)
 }
 
-func lastName(s string) string { return s[strings.LastIndexByte(s, '.')+1:] }
+// change is setFilter with the patterns parsed, and ctl held.
+func (u *user) change(texts []string, l patterns, except, add bool) error {
+	what, list := "filter", &u.filter
+	if except {
+		what, list = "notrace", &u.except
+	}
+	if !add && len(l) > 0 && l[0].not {
+		return refuse(what, texts, 0, fmt.Errorf("%s: there is nothing yet that %q could take functions out of: what adds to a filter can (AddFilter, AddNotrace)", what, texts[0]))
+	}
+	if i, err := noMatch(what, l); err != nil {
+		return refuse(what, texts, i, err)
+	}
+	if add { // the last pattern that matches decides, so what stood there before with the same text does not any more
+		l = append(slices.DeleteFunc(slices.Clone(*list), func(p pattern) bool {
+			return slices.ContainsFunc(l, func(q pattern) bool { return strings.TrimPrefix(p.text, "!") == strings.TrimPrefix(q.text, "!") })
+		}), l...)
+	}
+	if l.empty() {
+		l = nil
+	}
+	*list = l
+	if u == &profile.user {
+		profile.own = true
+	}
+	u.reapply()
+	if u == &top.user && !profile.own {
+		profile.reapply()
+	}
+	return nil
+}
 
-// distance is the number of characters to insert, delete or replace to make a of b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+// reapply applies filters that have changed. A tracer that is off gets them when it is switched on.
+func (u *user) reapply() {
+	if u.on() {
+		u.applied = false
+		u.applyAll()
 	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diag
-			if a[i] != b[j] {
-				d++
-			}
-			diag = row[j+1]
-			row[j+1] = min(d, row[j]+1, diag+1)
-		}
-	}
-	return row[len(b)]
 }

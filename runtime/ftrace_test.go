@@ -18,12 +18,18 @@ func TestWithoutHooks(t *testing.T) {
 	}
 	var b bytes.Buffer
 	for name, err := range map[string]error{
-		"SetTracer":  SetTracer("function"),
-		"SetFilter":  SetFilter("main.*"),
-		"SetNotrace": SetNotrace("main.*"),
-		"Register":   Register(Tracer{Name: "x", Func: Stub}),
-		"WriteTrace": WriteTrace(&b),
-		"Reset":      Reset(),
+		"SetTracer":        SetTracer("function"),
+		"SetFilter":        SetFilter("main.*"),
+		"SetNotrace":       SetNotrace("main.*"),
+		"RegisterTracer":   RegisterTracer(Tracer{Name: "x", Func: Stub}),
+		"WriteTrace":       WriteTrace(&b, nil),
+		"Reset":            Reset(),
+		"SetMaxStack":      SetMaxStack(10),
+		"SetMaxGraphDepth": SetMaxGraphDepth(10),
+		"SetOption":        SetOption("overwrite"),
+		"WriteRecording":   WriteRecording(&b, nil),
+		"TakeSnapshot":     TakeSnapshot(),
+		"Remove":           Default.Remove(),
 	} {
 		if !errors.Is(err, ErrNotInstrumented) {
 			t.Errorf("%s: %v", name, err)
@@ -37,8 +43,8 @@ func TestWithoutHooks(t *testing.T) {
 		t.Error("a function is enabled")
 	}
 	Exit(Enter(f))
-	Stop()
-	Start()
+	StopHooks()
+	StartHooks()
 	if Depth() != 0 || Overruns() != 0 || ReadStats() != (Stats{}) {
 		t.Error("something was counted")
 	}

@@ -258,7 +258,7 @@ func frameMismatch(g *goroutine, token uintptr) (fits bool) {
 	if noFrameTest.Load() {
 		return fits
 	}
-	Stop()
+	StopHooks()
 	if fits {
 		g.cut(g.Depth - 1)
 	}

@@ -7,23 +7,29 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"time"
 	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// An Instance is a trace of its own beside the usual one: a buffer, a tracer, filters, limits, goroutines and options (a directory in the kernel's
-// tracing/instances). What the functions of this package say of the usual one, which is called the top one, its methods say of it. There may be 15, of
-// which as many record returns as there are tracers with returns in all, 16.
+// An Instance is a trace: a buffer, the tracer that records into it, and what limits that tracer, such
+// as filters, a threshold and goroutines; with options, triggers and a snapshot. Default is always
+// there. NewInstance makes up to 15 others beside it (directories in the kernel's
+// tracing/instances). Together they have as many tracers with returns as there may be in all, 16.
 //
-// Methods may be called at any time from any goroutine, but from callbacks. After Remove they return an error, or nothing.
+// The methods of an Instance may be called at any time and from any goroutine; from callbacks only
+// SetTracer, SetTracingOn, Marker, the getters and those that write. After Remove they return an
+// error, or nothing.
 type Instance struct {
 	name  string
 	home  *traceArray
-	life  sync.RWMutex // held by whoever uses what follows
-	array *traceArray  // home; nil once it is removed
+	life  sync.RWMutex // held while what follows is in use
+	array *traceArray  // home; nil once the instance is removed
 }
+
+// Default is the instance that the functions of this package mean, and the variables FTGO_TRACER and
+// its kin.
+var Default = &Instance{name: "trace", home: &top, array: &top}
 
 // instances are those that are there. Guarded by ctl.
 var instances []*Instance
@@ -100,6 +106,8 @@ func (in *Instance) Remove() error {
 	switch {
 	case rt == nil:
 		return ErrNotInstrumented
+	case in == Default:
+		return errors.New("the default instance cannot be removed")
 	case inCallback():
 		return errors.New("an instance cannot be removed from a callback")
 	}
@@ -194,175 +202,5 @@ func (in *Instance) write(w io.Writer, write func(*traceArray, io.Writer) error)
 	return err
 }
 
-// Name returns the instance's name.
+// Name returns the instance's name; Default's is "trace".
 func (in *Instance) Name() string { return in.name }
-
-// SetTracer switches to another tracer; see the function SetTracer. The tracers of the program's own may be on in several instances.
-func (in *Instance) SetTracer(name string) error {
-	return in.do(func(a *traceArray) error { return a.selectTracer(name) })
-}
-
-// CurrentTracer returns the name of the tracer that is on.
-func (in *Instance) CurrentTracer() string {
-	name := nop.name
-	in.do(func(a *traceArray) error {
-		ctl.Lock()
-		defer ctl.Unlock()
-		name = a.current.name
-		return nil
-	})
-	return name
-}
-
-// SetFilter limits tracing to the functions that the patterns name; see the function SetFilter.
-func (in *Instance) SetFilter(patterns ...string) error {
-	return in.do(func(a *traceArray) error { return a.setFilter(patterns, false, false) })
-}
-
-// AddFilter adds to the filter; see the function AddFilter.
-func (in *Instance) AddFilter(patterns ...string) error {
-	return in.do(func(a *traceArray) error { return a.setFilter(patterns, false, true) })
-}
-
-// SetNotrace excludes functions; see the function SetNotrace.
-func (in *Instance) SetNotrace(patterns ...string) error {
-	return in.do(func(a *traceArray) error { return a.setFilter(patterns, true, false) })
-}
-
-// AddNotrace adds to what SetNotrace set.
-func (in *Instance) AddNotrace(patterns ...string) error {
-	return in.do(func(a *traceArray) error { return a.setFilter(patterns, true, true) })
-}
-
-// SetGraphFunction limits the graph tracer to what some functions call; see the function SetGraphFunction.
-func (in *Instance) SetGraphFunction(patterns ...string) error {
-	return in.do(func(a *traceArray) error {
-		return a.setGraphPatterns("set_graph_function", patterns, &a.graphFunction)
-	})
-}
-
-// SetGraphNotrace excludes what some functions call; see the function SetGraphNotrace.
-func (in *Instance) SetGraphNotrace(patterns ...string) error {
-	return in.do(func(a *traceArray) error {
-		return a.setGraphPatterns("set_graph_notrace", patterns, &a.graphNotrace)
-	})
-}
-
-// SetMaxGraphDepth limits the graph tracer to calls of at most that depth, of the goroutine's return stack, which all tracers share; 0 is no limit.
-func (in *Instance) SetMaxGraphDepth(depth int) error {
-	if depth < 0 || depth > 65535 {
-		return fmt.Errorf("max_graph_depth is 0, for no limit, to 65535, not %d", depth)
-	}
-	return in.do(func(a *traceArray) error { return a.setLimit(func() { a.maxDepth = int32(depth) }) })
-}
-
-// SetThreshold limits the graph tracer to calls that take as long or longer; see the function SetThreshold.
-func (in *Instance) SetThreshold(d time.Duration) error {
-	return in.do(func(a *traceArray) error { return a.setThreshold(d) })
-}
-
-// SetGoroutines limits tracing to some goroutines; see the function SetGoroutines.
-func (in *Instance) SetGoroutines(ids ...uint64) error {
-	return in.do(func(a *traceArray) error { return a.setGoroutines(&a.goroutines, ids) })
-}
-
-// SetNotraceGoroutines excludes goroutines from tracing.
-func (in *Instance) SetNotraceGoroutines(ids ...uint64) error {
-	return in.do(func(a *traceArray) error { return a.setGoroutines(&a.notGoroutines, ids) })
-}
-
-// SetCPUs limits recording to some Ps; see the function SetCPUs.
-func (in *Instance) SetCPUs(cpus ...int) error {
-	return in.do(func(a *traceArray) error { return a.setCPUs(cpus) })
-}
-
-// SetTracingOn says whether records are made; see the function SetTracingOn.
-func (in *Instance) SetTracingOn(on bool) error {
-	return in.do(func(a *traceArray) error { return a.setTracingOn(on) })
-}
-
-// TracingOn reports whether records are made.
-func (in *Instance) TracingOn() bool {
-	on := false
-	in.do(func(a *traceArray) error {
-		on = !a.paused.Load()
-		return nil
-	})
-	return on
-}
-
-// SetTrigger makes functions switch the instance's recording on and off, keep its snapshot, or record their stack in it; see the function SetTrigger.
-func (in *Instance) SetTrigger(spec string) error {
-	return in.do(func(a *traceArray) error { return a.setTrigger(spec) })
-}
-
-// Triggers returns the instance's triggers; see the function Triggers.
-func (in *Instance) Triggers() (list []string) {
-	in.do(func(a *traceArray) error {
-		list = a.listTriggers()
-		return nil
-	})
-	return list
-}
-
-// WriteSnapshot writes what the trigger snapshot kept last; see the function WriteSnapshot.
-func (in *Instance) WriteSnapshot(w io.Writer) error { return in.write(w, (*traceArray).writeKept) }
-
-// SetOption sets an option of the buffer, or of the text; see the function SetOption. Those of the profile, and function-fork, are everybody's.
-func (in *Instance) SetOption(name string) error {
-	return in.do(func(a *traceArray) error { return a.setOption(name) })
-}
-
-// SetBufferSize sets how much memory records may take, in kilobytes; see the function SetBufferSize. It is 4096 at first.
-func (in *Instance) SetBufferSize(kilobytes int) error {
-	return in.do(func(a *traceArray) error { return a.setBufferSize(kilobytes) })
-}
-
-// BufferSize returns the size of the buffer, in kilobytes.
-func (in *Instance) BufferSize() int {
-	n := 0
-	in.do(func(a *traceArray) error { n = a.bufferSize(); return nil })
-	return n
-}
-
-// Marker writes a note of the program's own into the trace; see the function Marker.
-func (in *Instance) Marker(format string, args ...any) {
-	if tracing.Load() {
-		in.do(func(a *traceArray) error { a.marker(format, args); return nil })
-	}
-}
-
-// WriteTrace writes what is in the buffer as text; see the function WriteTrace.
-func (in *Instance) WriteTrace(w io.Writer) error { return in.write(w, (*traceArray).writeTrace) }
-
-// Snapshot writes what is in the buffer as a file; see the function Snapshot. It copies the whole buffer before it writes.
-func (in *Instance) Snapshot(w io.Writer, o SnapshotOptions) error {
-	return in.write(w, func(a *traceArray, w io.Writer) error { return a.writeSnapshot(w, o) })
-}
-
-// NewPipe makes a pipe, which takes records out of the buffer.
-func (in *Instance) NewPipe() (p *Pipe, err error) {
-	err = in.do(func(a *traceArray) error {
-		p, err = a.newPipe()
-		return err
-	})
-	if p != nil {
-		p.in = in
-	}
-	return p, err
-}
-
-// Reset empties the buffer.
-func (in *Instance) Reset() error { return in.do((*traceArray).resetAll) }
-
-// ReadStats returns the counts; of goroutines, overruns and mismatches those of all together.
-func (in *Instance) ReadStats() (s Stats) {
-	in.do(func(a *traceArray) error { s = a.readStats(); return nil })
-	return s
-}
-
-// ReadCPUStats returns the counts of each P.
-func (in *Instance) ReadCPUStats() (list []CPUStats) {
-	in.do(func(a *traceArray) error { list = a.readCPUStats(); return nil })
-	return list
-}

@@ -5,10 +5,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/hook"
-	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
 // limits narrow what a tracer sees: to calls that take long, to what some functions call, to some goroutines. What is written here is written by
@@ -85,6 +83,19 @@ func (s *funcSet) add(t *hook.Table, l patterns) {
 	})
 }
 
+// list returns what is in the set, in order.
+func (s *funcSet) list() (list []int) {
+	if s == nil {
+		return nil
+	}
+	for id := range 32 * len(s.bits) {
+		if s.has(uint32(id)) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
 func (s *funcSet) insert(id uint32) {
 	for uint32(len(s.bits)) <= id/32 {
 		s.bits = append(s.bits, 0)
@@ -133,10 +144,6 @@ func (u *user) chosen(g *goroutine, slot *hook.Slot) bool {
 	return !unwanted && (len(u.goroutines) == 0 || wanted)
 }
 
-// SetThreshold limits the graph tracer to calls that take as long or longer (tracing_thresh); 0 is no limit. Their returns are recorded, with
-// their duration, and no entries.
-func SetThreshold(d time.Duration) error { return top.setThreshold(d) }
-
 func (u *user) setThreshold(d time.Duration) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -148,18 +155,6 @@ func (u *user) setThreshold(d time.Duration) error {
 		u.ns = int64(d)
 		u.threshold = ticksOf(u.ns)
 	})
-}
-
-// SetGraphFunction limits the graph tracer to calls of the functions that match one of the globs, and what they call (set_graph_function);
-// without globs it traces all. A glob that matches no function is an error, and changes nothing.
-func SetGraphFunction(globs ...string) error {
-	return top.setGraphPatterns("set_graph_function", globs, &top.graphFunction)
-}
-
-// SetGraphNotrace excludes calls of the functions that match one of the globs, and what they call, also from what SetGraphFunction names
-// (set_graph_notrace).
-func SetGraphNotrace(globs ...string) error {
-	return top.setGraphPatterns("set_graph_notrace", globs, &top.graphNotrace)
 }
 
 func (u *user) setGraphPatterns(what string, texts []string, list *patterns) error {
@@ -179,15 +174,6 @@ func (u *user) setGraphPatterns(what string, texts []string, list *patterns) err
 	})
 }
 
-// SetGoroutines limits tracing to some goroutines (set_ftrace_pid); without numbers it traces all. With the option function-fork those that they start
-// are traced too, if they are started after this call. Goid returns the number of a goroutine.
-func SetGoroutines(ids ...uint64) error { return top.setGoroutines(&top.goroutines, ids) }
-
-// SetNotraceGoroutines excludes goroutines from tracing, also those that SetGoroutines names (set_ftrace_notrace_pid).
-func SetNotraceGoroutines(ids ...uint64) error {
-	return top.setGoroutines(&top.notGoroutines, ids)
-}
-
 func (u *user) setGoroutines(list *[]uint64, ids []uint64) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -200,10 +186,6 @@ func (u *user) setGoroutines(list *[]uint64, ids []uint64) error {
 		lists.Add(1)
 	})
 }
-
-// SetCPUs limits recording to some Ps, by their numbers, which traces show; without numbers all record (tracing_cpumask). A call that is entered on one P and
-// returns on another may lose either.
-func SetCPUs(cpus ...int) error { return top.setCPUs(cpus) }
 
 func (u *user) setCPUs(cpus []int) error {
 	if rt == nil {
@@ -252,13 +234,11 @@ func (u *user) setLimit(change func()) error {
 	return nil
 }
 
-// ticksOf converts a duration to the clock of records.
-func ticksOf(ns int64) uint64 {
-	if ns == 0 || rt.Mono != 0 {
-		return uint64(ns)
+// setMaxDepth sets max_graph_depth.
+func (a *traceArray) setMaxDepth(depth int) error {
+	if a.index == 0 { // which the hooks know by themselves
+		setDepth(func() { a.maxDepth = int32(depth) })
+		return nil
 	}
-	awaitClock()
-	ticks := rt.Clock() - *(*uint64)(unsafe.Add(top.header, tracefile.HCounter))
-	mono := uint64(rt.Nanotime()) - *(*uint64)(unsafe.Add(top.header, tracefile.HMono))
-	return max(1, uint64(float64(ns)*float64(ticks)/float64(mono)))
+	return a.setLimit(func() { a.maxDepth = int32(depth) })
 }

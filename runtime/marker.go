@@ -7,17 +7,6 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// Marker writes a note of the program's own into the trace, in its place among the calls (trace_marker, trace_printk). The arguments are
-// those of fmt.Sprintf. A text of more than 1024 bytes becomes several notes.
-//
-// It may be called from anywhere, also while no tracer is on, when it does nothing and formats nothing, and nothing while tracers
-// are being switched. It allocates as fmt does.
-func Marker(format string, args ...any) {
-	if tracing.Load() { // and so what it needs is there
-		top.marker(format, args)
-	}
-}
-
 func (a *traceArray) marker(format string, args []any) {
 	if rt == nil || !tracing.Load() || a.header == nil || stopped() || a.paused.Load() {
 		return

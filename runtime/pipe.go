@@ -17,9 +17,6 @@ type Pipe struct {
 	text  *tracefile.Pipe
 }
 
-// NewPipe makes a pipe.
-func NewPipe() (*Pipe, error) { return top.newPipe() }
-
 func (a *traceArray) newPipe() (*Pipe, error) {
 	if rt == nil {
 		return nil, ErrNotInstrumented

@@ -249,7 +249,7 @@ func Profile() []FuncStats {
 			}
 			ns := func(ticks uint64) time.Duration { return time.Duration(float64(ticks) * tick) }
 			f := FuncStats{
-				Func: (*Func)(siteOf(t, i)), Name: t.Path + "." + name, Hits: s.Hits, Total: ns(s.Total), Self: ns(s.Total - min(s.Total, s.Below)), Mean: ns(s.Total / s.Hits),
+				Func: funcOf(siteOf(t, i)), Name: t.Path + "." + name, Hits: s.Hits, Total: ns(s.Total), Self: ns(s.Total - min(s.Total, s.Below)), Mean: ns(s.Total / s.Hits),
 				Min: ns(s.Min), Max: ns(s.Max), hist: hists[t.Base+i], tick: tick,
 			}
 			if n := float64(s.Hits); n > 1 {
@@ -263,7 +263,7 @@ func Profile() []FuncStats {
 		if a.Total != b.Total {
 			return int(min(max(b.Total-a.Total, -1), 1))
 		}
-		return int(a.Func.ID) - int(b.Func.ID)
+		return int(a.Func.site.ID) - int(b.Func.site.ID)
 	})
 	return list
 }

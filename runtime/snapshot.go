@@ -1,147 +1,53 @@
 package ftrace
 
 import (
-	"cmp"
-	"encoding/binary"
 	"io"
-	"slices"
-	"sync/atomic"
-	"time"
-	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// SnapshotOptions limit what Snapshot writes. The zero value writes all there is.
-type SnapshotOptions struct {
-	Last     time.Duration // only what was recorded in so long a time before now
-	Since    time.Time     // only what was recorded since
-	MaxBytes int64         // no more than so many bytes of records, the newest
+// The snapshot of an array: a copy of its buffer that a trigger, or TakeSnapshot, keeps
+// (CONFIG_TRACER_SNAPSHOT in the kernel).
+
+// bufferCopy is a copy of an array's buffer.
+type bufferCopy struct {
+	head  []byte
+	pages [][]byte
+	tabs  []tracefile.Table
 }
 
-// Snapshot writes what is in the buffer as a file for ftgo replay, report and info, with the names of functions in it. Recording goes on meanwhile,
-// and nothing is consumed: with a tracer that is always on, this is a flight recorder. It stops nothing: a page is copied at a time, the newest
-// first, and one that is overwritten before it has been copied is left out; if that happened to all of them, it begins again.
-//
-// It may be called at any time and by any number of goroutines. It returns ErrNotInstrumented in a program without hooks, and otherwise errors of w
-// alone.
-func Snapshot(w io.Writer, o SnapshotOptions) error { return top.writeSnapshot(w, o) }
+// copy copies the buffer.
+func (a *traceArray) copy() *bufferCopy {
+	c := new(bufferCopy)
+	c.head, c.pages, c.tabs = a.snapshot()
+	return c
+}
 
-func (a *traceArray) writeSnapshot(w io.Writer, o SnapshotOptions) error {
+func (a *traceArray) writeKept(w io.Writer) error {
+	if rt == nil {
+		return ErrNotInstrumented
+	}
+	c := a.kept.Load()
+	if c == nil {
+		return nil
+	}
+	return c.write(a, w)
+}
+
+func (c *bufferCopy) write(a *traceArray, w io.Writer) error {
+	t, o, err := a.traceOf(c.head, c.pages, c.tabs)
+	if err != nil {
+		return err
+	}
+	return t.WriteText(w, o)
+}
+
+// take keeps a copy of the buffer.
+func (a *traceArray) take() error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
 	a.ensureBuffer()
-	awaitClock()
-	now, size := rt.Clock(), int(a.pageSize)
-	since := uint64(0)
-	if !o.Since.IsZero() {
-		if d := max(1, time.Since(o.Since)); o.Last <= 0 || d < o.Last {
-			o.Last = d
-		}
-	}
-	if o.Last > 0 {
-		since = now - min(now, ticksOf(int64(o.Last)))
-	}
-	// The metadata comes last, since it names what the pages hold, so the header cannot say how many pages there are.
-	head, tabs := a.headAndTables()
-	le := binary.LittleEndian
-	le.PutUint64(head[tracefile.HSince:], since)
-	le.PutUint32(head[tracefile.HPages:], ^uint32(0)) // as many as there are
-	if _, err := w.Write(head); err != nil {
-		return err
-	}
-	offsets := map[uint32]bool{}
-	page := make([]byte, size)
-	for range 100 { // all of a small buffer may be overwritten while this goroutine waits for a processor
-		pages, taken := a.recentPages(since)
-		if o.MaxBytes > 0 {
-			pages = pages[:min(len(pages), max(1, int(o.MaxBytes/int64(size))))]
-		}
-		wrote, late := false, false
-		for _, c := range pages {
-			if !a.copyRecent(page, c, taken) {
-				late = true
-				continue
-			}
-			wrote = wrote || binary.NativeEndian.Uint32(page[tracefile.PCommit:]) != 0
-			tracefile.PageOffsets(page, offsets)
-			if _, err := w.Write(page); err != nil {
-				return err
-			}
-		}
-		if wrote || !late {
-			break
-		}
-	}
-	var meta []byte
-	for _, t := range tabs {
-		meta = tracefile.AppendTable(meta, t)
-	}
-	for off := range offsets {
-		if name := symbol(off); name != "" {
-			meta = tracefile.AppendSymbol(meta, off, name)
-		}
-	}
-	for len(meta) > 0 {
-		clear(page)
-		meta = meta[tracefile.PutMeta(page, meta):]
-		if _, err := w.Write(page); err != nil {
-			return err
-		}
-	}
+	a.kept.Store(a.copy())
 	return nil
-}
-
-type recentPage struct {
-	page unsafe.Pointer
-	gen  uint64
-}
-
-// copyRecent copies a page that was found when the array had given memory back so many times, if it is still there and the same. The array is locked for
-// that alone, not while w takes its time: whoever waits for readers may have others wait for it. It reports whether the page was the same.
-func (a *traceArray) copyRecent(dst []byte, c recentPage, taken int) bool {
-	a.readers.RLock()
-	defer a.readers.RUnlock()
-	clear(dst)
-	if a.taken != taken && !a.has(c.page) {
-		return false
-	}
-	copyPage(dst, unsafe.Slice((*byte)(c.page), len(dst)))
-	return binary.NativeEndian.Uint64(dst[tracefile.PGen:]) == c.gen
-}
-
-// has reports whether a page is one of the array's.
-func (a *traceArray) has(page unsafe.Pointer) bool {
-	rt.Lock()
-	n := a.n
-	rt.Unlock()
-	for i := range n {
-		if *a.at(i) == page {
-			return true
-		}
-	}
-	return false
-}
-
-// recentPages returns the pages that hold records since a reading of the clock, the newest first, and how often the array has given memory back.
-func (a *traceArray) recentPages(since uint64) (list []recentPage, taken int) {
-	a.readers.RLock()
-	defer a.readers.RUnlock()
-	rt.Lock()
-	n := a.n
-	rt.Unlock()
-	list = make([]recentPage, 0, n)
-	for i := range n {
-		c := *a.at(i)
-		u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(c, off)) }
-		if atomic.LoadUint32((*uint32)(c)) != tracefile.PageMagic {
-			continue
-		}
-		if end := atomic.LoadUint64(u64(tracefile.PEnd)); end == 0 || end >= since {
-			list = append(list, recentPage{c, atomic.LoadUint64(u64(tracefile.PGen))})
-		}
-	}
-	slices.SortFunc(list, func(a, b recentPage) int { return cmp.Compare(b.gen, a.gen) })
-	return list, a.taken
 }

@@ -36,9 +36,6 @@ type CPUStats struct {
 
 var mismatches atomic.Uint64
 
-// ReadStats returns the counts. It is zero in a program without hooks.
-func ReadStats() Stats { return top.readStats() }
-
 func (a *traceArray) readStats() (s Stats) {
 	if rt == nil {
 		return s
@@ -57,10 +54,6 @@ func (a *traceArray) readStats() (s Stats) {
 	s.Mismatches = mismatches.Load()
 	return s
 }
-
-// ReadCPUStats returns the counts of every P on which a record was made, in their order. Sums of them are exact when nothing is being traced;
-// otherwise they are of almost one moment.
-func ReadCPUStats() []CPUStats { return top.readCPUStats() }
 
 func (a *traceArray) readCPUStats() (list []CPUStats) {
 	if rt == nil {
@@ -108,21 +101,4 @@ func oldest(c unsafe.Pointer, n int) uint64 {
 	base := *(*uint64)(unsafe.Add(c, tracefile.PCounter))
 	w := *(*uint64)(unsafe.Add(c, tracefile.PageHeaderSize+uintptr(n)*tracefile.RecordSize))
 	return tracefile.Clock(w, base)
-}
-
-// Depth returns the number of calls on the calling goroutine's return stack.
-func Depth() int {
-	if rt == nil {
-		return 0
-	}
-	slot, _ := rt.Begin()
-	if slot == nil {
-		return 0
-	}
-	d := 0
-	if g := (*goroutine)(*slot); g != nil {
-		d = int(g.Depth)
-	}
-	rt.Done()
-	return d
 }

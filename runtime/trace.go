@@ -4,104 +4,75 @@ import (
 	"encoding/binary"
 	"io"
 	"runtime"
-	"sync"
+	"strings"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/hook"
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-var (
-	textMu      sync.Mutex
-	noGraphTime bool // the profile's times are without the calls below
-)
-
-// SetOption sets an option by the kernel's name, with "no" in front of it to switch it off (trace_options). For what WriteTrace and pipes write:
-// funcgraph-abstime, -cpu, -duration, -overhead, -overrun, -proc, -tail, -retval-hex, and print-parent. With funcgraph-retval the graph tracer records what
-// functions return, too, and text shows it; see Call.Retval. For the buffer: overwrite, which is on, says that new
-// records take the place of the oldest when it is full; with nooverwrite recording stops then, and what finds no room is counted as dropped.
-// For the profile: sleep-time, which is on, counts the time that goroutines are off their P; graph-time, which is on, says that WriteProfile's times
-// are with the calls below. For SetGoroutines: function-fork. For return stacks: frame-test, which is on, compares a unique value that goes in on a call's
-// entry with what comes out on its return, and stops tracing where they differ (CONFIG_HAVE_FUNCTION_GRAPH_FP_TEST); with noframe-test tracing goes on
-// with the call that fits, if there is one. Only calls of Enter and Exit by hand can make a difference, or a fault of ftgo's.
-func SetOption(name string) error {
-	switch name {
-	case "overwrite", "nooverwrite":
-		if rt == nil {
-			return ErrNotInstrumented
-		}
-		return top.setOption(name)
-	case "sleep-time", "nosleep-time", "function-fork", "nofunction-fork":
-		if rt == nil {
-			return ErrNotInstrumented
-		}
-		ctl.Lock()
-		defer ctl.Unlock()
-		switch name {
-		case "function-fork", "nofunction-fork":
-			rt.Fork = 0
-			if name == "function-fork" {
-				rt.Fork = 1
-			}
-		default:
-			quiesce(&profile.user) // calls that are in progress do not know how long they slept
-			profile.awake = name == "nosleep-time"
-			rt.Sleep = 0
-			if profile.awake && profile.wanted {
-				rt.Sleep = 1
-			}
-			usePointers()
-		}
-		return nil
-	case "frame-test", "noframe-test":
-		noFrameTest.Store(name == "noframe-test")
-		return nil
-	case "graph-time", "nograph-time":
-		textMu.Lock()
-		defer textMu.Unlock()
-		noGraphTime = name == "nograph-time"
-		return nil
-	}
-	return top.setOption(name)
+// A Selection limits what is written of a trace. Each field that is not zero is a limit, and what
+// is written keeps to all of them.
+type Selection struct {
+	Goroutines []uint64      // numbers of goroutines, as Goid returns them
+	Since      time.Time     // what happened since
+	Until      time.Time     // what happened until then
+	Last       time.Duration // what happened in so long a time before now
+	Functions  []string      // calls of the functions that these patterns name, as SetFilter takes them, and what they call
+	MaxBytes   int64         // of WriteRecording alone: no more bytes of records than these, the newest
 }
 
-// setOption sets an option of the array.
-func (a *traceArray) setOption(name string) error {
-	if name == "overwrite" || name == "nooverwrite" {
-		rt.Lock()
-		a.keep = name == "nooverwrite"
-		a.stuck.Store(false) // it will find out
-		rt.Unlock()
-		return nil
+// of puts the selection into the terms of a trace that was copied now.
+func (s *Selection) of() (sel tracefile.Selection, err error) {
+	if s == nil {
+		return sel, nil
 	}
-	if on := name == "funcgraph-retval"; rt != nil && (on || name == "nofuncgraph-retval") {
-		ctl.Lock()
-		quiesce(&a.user)
-		a.values = on
-		usePointers()
-		ctl.Unlock()
+	now, mono := time.Now(), rt.Nanotime()
+	at := func(t time.Time) int64 {
+		if t.IsZero() {
+			return 0
+		}
+		return max(1, mono-int64(now.Sub(t)))
 	}
-	textMu.Lock()
-	defer textMu.Unlock()
-	return a.options.Set(name)
+	sel.Goroutines, sel.From, sel.To = s.Goroutines, at(s.Since), at(s.Until)
+	if s.Last > 0 {
+		sel.From = max(sel.From, 1, mono-int64(s.Last))
+	}
+	if len(s.Functions) > 0 {
+		l := parsePatterns(s.Functions)
+		if _, err := noMatch("Selection.Functions", l); err != nil {
+			return sel, err
+		}
+		names := map[string]bool{}
+		eachTable(func(t *hook.Table) {
+			in, rest := l.of(t)
+			eachNameOf(t, func(n *funcName) {
+				if rest.match(in, n) {
+					names[strings.Clone(n.full)] = true
+				}
+			})
+		})
+		sel.Functions = func(name string) bool { return names[name] }
+	}
+	return sel, nil
 }
 
-// WriteTrace writes what is in the buffer as the kernel's file "trace" does: in the format of the function or function_graph tracer, a
-// goroutine for the task and a P for the CPU. It may be called at any time, also while tracing goes on, and consumes nothing.
-//
-// It returns ErrNotInstrumented in a program without hooks, and otherwise errors of w alone.
-func WriteTrace(w io.Writer) error { return top.writeTrace(w) }
-
-func (a *traceArray) writeTrace(w io.Writer) error {
+func (a *traceArray) writeTrace(w io.Writer, s *Selection) error {
 	if rt == nil {
 		return ErrNotInstrumented
 	}
 	a.ensureBuffer()
+	sel, err := s.of()
+	if err != nil {
+		return err
+	}
 	t, o, err := a.traceOf(a.snapshot())
 	if err != nil {
 		return err
 	}
+	t.Select = sel
 	return t.WriteText(w, o)
 }
 
@@ -116,9 +87,6 @@ func (a *traceArray) traceOf(head []byte, pages [][]byte, tabs []tracefile.Table
 	defer textMu.Unlock()
 	return t, a.options, nil
 }
-
-// Reset empties the buffer.
-func Reset() error { return top.resetAll() }
 
 func (a *traceArray) resetAll() error {
 	if rt == nil {
@@ -148,12 +116,6 @@ func (a *traceArray) snapshot() (head []byte, pages [][]byte, tabs []tracefile.T
 	}
 	head, tabs = a.headAndTables()
 	return head, pages, tabs
-}
-
-// awaitClock waits until the rate of the clock is known: to as many digits as the trace is long, since readings are 50 ns apart at worst.
-func awaitClock() {
-	for since := *(*uint64)(unsafe.Add(top.header, tracefile.HMono)); uint64(rt.Nanotime())-since < 2e6; {
-	}
 }
 
 // headAndTables copies the header, with a pair of readings of the clock, and describes the functions.

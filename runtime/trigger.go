@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/ftgo/ftgo/internal/hook"
-	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
 // Triggers are what functions do besides being traced (struct ftrace_func_command and ftrace_func_probe in the kernel's kernel/trace/ftrace.c). They
@@ -31,7 +29,7 @@ type triggerRule struct {
 	array   *traceArray // whose records it is about
 	command string
 	count   int64 // negative for any number
-	do      func(f *Func, parentIP uintptr)
+	do      TraceFunc
 	gone    bool // the array has another owner. Guarded by its removing
 }
 
@@ -46,24 +44,9 @@ var triggers = struct {
 // triggerCommands are what functions can do.
 var triggerCommands = []string{"dump", "snapshot", "stacktrace", "traceoff", "traceon"}
 
-// SetTrigger makes functions do something when they are called (what set_ftrace_filter takes with a colon):
-//
-//	main.work:traceoff       switches recording off, see SetTracingOn
-//	main.work:traceon        switches it on
-//	main.work:snapshot       keeps a copy of the buffer, for WriteSnapshot
-//	main.work:stacktrace     records the stack
-//	main.work:dump           writes the trace to standard error, once
-//	http.(*conn).*:traceoff:3   does it three times at most, each function that the pattern matches
-//	!main.work:traceoff      takes it back
-//
-// The function's own call is recorded after that, or not. The patterns are those of SetFilter; triggers have nothing to do with the filters, and need no
-// tracer. A trigger that is taken back with a count is one that was set with a count, whatever it was; without, any. traceon and traceoff count only
-// when they change something.
-func SetTrigger(spec string) error { return top.setTrigger(spec) }
-
-// SetTriggerFunc makes functions call do, at most count times each; 0 is no limit. It may be taken back by SetTrigger("!pattern:name"). do may do what an
-// OpsFunc may; if it panics all triggers are off.
-func SetTriggerFunc(pattern, name string, count int, do func(f *Func, parentIP uintptr)) error {
+// SetTriggerFunc makes functions call do, at most count times each; 0 is no limit. It may be taken back by SetTrigger("!pattern:name"). do may do what a
+// TraceFunc may; if it panics all triggers are off.
+func SetTriggerFunc(pattern, name string, count int, do TraceFunc) error {
 	if err := validName(name); err != nil {
 		return err
 	}
@@ -286,10 +269,6 @@ func addTriggers(t *hook.Table) {
 	storeTriggers(all)
 }
 
-// Triggers returns the triggers that are set, as the kernel lists them: function:command:unlimited, or function:command:count=3 for those that have so
-// many times left.
-func Triggers() []string { return top.listTriggers() }
-
 func (a *traceArray) listTriggers() []string {
 	ctl.Lock()
 	defer ctl.Unlock()
@@ -337,7 +316,7 @@ func (d *dispatch) fire() {
 			}
 		default:
 			if t.take() {
-				t.rule.do((*Func)(d.site), d.parent)
+				t.rule.do(funcOf(d.site), d.parent, nil)
 			}
 		}
 	}
@@ -376,7 +355,7 @@ func (d *dispatch) recordStack(a *traceArray) {
 	}
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
-	name := (*Func)(d.site).Name()
+	name := funcOf(d.site).Name()
 	var b strings.Builder
 	b.WriteString("<stack trace>\n => " + name + "\n")
 	for in := false; ; {
@@ -401,62 +380,3 @@ func (d *dispatch) recordStack(a *traceArray) {
 	}
 	rt.Unpin()
 }
-
-// bufferCopy is a copy of an array's buffer.
-type bufferCopy struct {
-	head  []byte
-	pages [][]byte
-	tabs  []tracefile.Table
-}
-
-// WriteSnapshot writes what the trigger snapshot kept last as WriteTrace does (the kernel's file snapshot); nothing if it kept nothing.
-func WriteSnapshot(w io.Writer) error { return top.writeKept(w) }
-
-func (a *traceArray) writeKept(w io.Writer) error {
-	if rt == nil {
-		return ErrNotInstrumented
-	}
-	c := a.kept.Load()
-	if c == nil {
-		return nil
-	}
-	return c.write(a, w)
-}
-
-// copy copies the buffer.
-func (a *traceArray) copy() *bufferCopy {
-	c := new(bufferCopy)
-	c.head, c.pages, c.tabs = a.snapshot()
-	return c
-}
-
-func (c *bufferCopy) write(a *traceArray, w io.Writer) error {
-	t, o, err := a.traceOf(c.head, c.pages, c.tabs)
-	if err != nil {
-		return err
-	}
-	return t.WriteText(w, o)
-}
-
-// writable reports whether a note may be written, by one who is pinned: what switches waits for those that have passed here.
-func (a *traceArray) writable() bool {
-	return tracing.Load() && !quiet.Load() && !a.paused.Load() && a.header != nil
-}
-
-// SetTracingOn says whether records are made (tracing_on); they are at first. While they are not, tracers stay on: callbacks are called, the profile counts,
-// and triggers work.
-func SetTracingOn(on bool) error { return top.setTracingOn(on) }
-
-func (a *traceArray) setTracingOn(on bool) error {
-	if rt == nil {
-		return ErrNotInstrumented
-	}
-	ctl.Lock()
-	defer ctl.Unlock()
-	a.paused.Store(!on)
-	usePointers()
-	return nil
-}
-
-// TracingOn reports whether records are made.
-func TracingOn() bool { return !top.paused.Load() }

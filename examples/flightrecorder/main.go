@@ -75,7 +75,7 @@ func save(name string, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := ftrace.Snapshot(f, ftrace.SnapshotOptions{Since: since}); err != nil {
+	if err := ftrace.WriteRecording(f, &ftrace.Selection{Since: since}); err != nil {
 		f.Close()
 		return err
 	}

@@ -21,7 +21,7 @@ type profile struct {
 	calls map[*ftrace.Func]int
 }
 
-func (p *profile) onReturn(c ftrace.Call) {
+func (p *profile) onReturn(c ftrace.Call, _ *ftrace.GraphOps, _ []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls[c.Func]++
@@ -30,7 +30,7 @@ func (p *profile) onReturn(c ftrace.Call) {
 
 func main() {
 	p := &profile{total: map[*ftrace.Func]time.Duration{}, calls: map[*ftrace.Func]int{}}
-	err := ftrace.Register(ftrace.Tracer{Name: "profile", Return: p.onReturn})
+	err := ftrace.RegisterTracer(ftrace.Tracer{Name: "profile", Return: p.onReturn})
 	if err == nil {
 		err = ftrace.SetTracer("profile")
 	}

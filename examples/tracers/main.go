@@ -60,7 +60,7 @@ func main() {
 	check(waiting.Unregister())
 
 	fmt.Println(calls.Load(), "steps,", waits.Load(), "waits")
-	check(one.WriteTrace(os.Stdout))
+	check(one.WriteTrace(os.Stdout, nil))
 	check(one.Remove())
 }
 

@@ -74,7 +74,7 @@ func (s *server) traced(next http.Handler) http.Handler {
 		s.waiter = nil
 		var b bytes.Buffer
 		fmt.Fprintf(&b, "%s took %v\n", r.URL, took.Round(time.Microsecond))
-		if err := ftrace.WriteTrace(&b); err != nil {
+		if err := ftrace.WriteTrace(&b, nil); err != nil {
 			fmt.Fprintln(&b, err)
 		}
 		wait.trace <- b.String()

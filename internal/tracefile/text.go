@@ -50,38 +50,63 @@ func (e *OptionError) Error() string {
 		e.Option, strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
 }
 
-// Set sets an option by its name, "no" in front of it to switch it off. The error is an OptionError.
-func (o *Options) Set(option string) error {
-	name, off := strings.CutPrefix(option, "no")
-	var p *bool
+// option returns the field of a text option, and whether it is set where the option is off; nil for
+// another name.
+func (o *Options) option(name string) (p *bool, off bool) {
 	switch name {
 	case "funcgraph-cpu":
-		p, off = &o.NoCPU, !off
+		return &o.NoCPU, true
 	case "funcgraph-duration":
-		p, off = &o.NoDuration, !off
+		return &o.NoDuration, true
 	case "funcgraph-overhead":
-		p, off = &o.NoOverhead, !off
+		return &o.NoOverhead, true
 	case "print-parent":
-		p, off = &o.NoParent, !off
+		return &o.NoParent, true
 	case "import-path":
-		p, off = &o.NoImportPath, !off
+		return &o.NoImportPath, true
 	case "funcgraph-abstime":
-		p = &o.AbsTime
+		return &o.AbsTime, false
 	case "funcgraph-proc":
-		p = &o.Proc
+		return &o.Proc, false
 	case "funcgraph-tail":
-		p = &o.Tail
+		return &o.Tail, false
 	case "funcgraph-overrun":
-		p = &o.Overrun
+		return &o.Overrun, false
 	case "funcgraph-retval":
-		p = &o.Retval
+		return &o.Retval, false
 	case "funcgraph-retval-hex":
-		p = &o.RetvalHex
-	default:
+		return &o.RetvalHex, false
+	}
+	return nil, false
+}
+
+// Set sets an option by its name, "no" in front of it to switch it off. The error is an OptionError.
+func (o *Options) Set(option string) error {
+	name, no := strings.CutPrefix(option, "no")
+	p, off := o.option(name)
+	if p == nil {
 		return &OptionError{option, slices.Contains(recordOptions, name)}
 	}
-	*p = !off
+	*p = no == off
 	return nil
+}
+
+// List returns the text options as they are set, by name, "no" in front of those that are off.
+func (o *Options) List() []string {
+	var list []string
+	for _, name := range TextOptions {
+		p, off := o.option(name)
+		list = append(list, OptionName(name, *p != off))
+	}
+	return list
+}
+
+// OptionName returns an option's name, with "no" in front of it if it is off.
+func OptionName(name string, on bool) string {
+	if on {
+		return name
+	}
+	return "no" + name
 }
 
 // WriteText writes the trace as the kernel's file "trace" shows it, in the format of the tracer that made it.

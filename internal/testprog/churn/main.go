@@ -28,10 +28,16 @@ func main() {
 		}
 	}
 	check(ftrace.SetBufferSize(64)) // so that pages are as small as can be
-	check(ftrace.Register(ftrace.Tracer{
-		Name:   "own",
-		Entry:  func(c ftrace.Call) bool { own.Add(1); return c.Depth%3 != 2 },
-		Return: func(ftrace.Call) { own.Add(-1) },
+	check(ftrace.RegisterTracer(ftrace.Tracer{
+		Name: "own",
+		Entry: func(c ftrace.Call, _ *ftrace.GraphOps, _ []byte) ftrace.Verdict {
+			own.Add(1)
+			if c.Depth%3 == 2 {
+				return ftrace.Ignore
+			}
+			return ftrace.Want
+		},
+		Return: func(ftrace.Call, *ftrace.GraphOps, []byte) { own.Add(-1) },
 	}))
 	stop := make(chan struct{})
 	time.AfterFunc(d, func() { close(stop) })
@@ -81,7 +87,7 @@ func main() {
 	check(ftrace.SetTracer("nop"))
 	s := ftrace.ReadStats()
 	var b bytes.Buffer
-	check(ftrace.WriteTrace(&b))
+	check(ftrace.WriteTrace(&b, nil))
 	n := 0
 	for line := range bytes.Lines(b.Bytes()) {
 		if line[0] != '#' {
@@ -152,9 +158,9 @@ func switcher(r *rand.Rand) {
 		check(ftrace.SetMaxStack(1 + r.IntN(100)))
 		check(ftrace.SetMaxGraphDepth(r.IntN(20)))
 	case 7:
-		ftrace.Stop()
+		ftrace.StopHooks()
 		runtime.Gosched()
-		ftrace.Start()
+		ftrace.StartHooks()
 	}
 	time.Sleep(time.Duration(r.IntN(3)) * time.Millisecond)
 }
@@ -210,7 +216,7 @@ func resizer(r *rand.Rand) {
 
 // snapshotter takes snapshots and reads them.
 func snapshotter(r *rand.Rand) {
-	var o ftrace.SnapshotOptions
+	o := &ftrace.Selection{}
 	switch r.IntN(3) {
 	case 0:
 		o.Last = time.Duration(r.IntN(5)) * time.Millisecond
@@ -221,7 +227,7 @@ func snapshotter(r *rand.Rand) {
 	check(err)
 	defer os.Remove(f.Name())
 	defer f.Close()
-	check(ftrace.Snapshot(f, o))
+	check(ftrace.WriteRecording(f, o))
 	t, err := tracefile.ReadFile(f.Name())
 	check(err)
 	defer t.Close()
@@ -255,7 +261,7 @@ func consumer(r *rand.Rand) {
 }
 
 func looker(r *rand.Rand) {
-	check(ftrace.WriteTrace(io.Discard))
+	check(ftrace.WriteTrace(io.Discard, nil))
 	check(ftrace.WriteProfile(io.Discard))
 	for _, c := range ftrace.ReadCPUStats() {
 		if c.Oldest > c.Now {

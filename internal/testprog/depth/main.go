@@ -32,7 +32,7 @@ func run() error {
 		return err
 	}
 	fmt.Println("overruns:", ftrace.Overruns(), "depth:", ftrace.Depth())
-	return ftrace.WriteTrace(os.Stdout)
+	return ftrace.WriteTrace(os.Stdout, nil)
 }
 
 //go:noinline

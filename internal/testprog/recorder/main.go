@@ -82,7 +82,7 @@ func load(goroutines, n int) {
 
 func text() string {
 	var b bytes.Buffer
-	check(ftrace.WriteTrace(&b))
+	check(ftrace.WriteTrace(&b, nil))
 	return b.String()
 }
 
@@ -467,7 +467,7 @@ func snapshots() error {
 			more = false
 		default:
 		}
-		o := ftrace.SnapshotOptions{}
+		o := &ftrace.Selection{}
 		switch n % 3 {
 		case 1:
 			o.Last = 500 * time.Microsecond
@@ -481,7 +481,7 @@ func snapshots() error {
 	if n < 3 {
 		return fmt.Errorf("there were %d snapshots", n)
 	}
-	if err := whole(ftrace.SnapshotOptions{}, func() { load(8, 100000) }); err != nil {
+	if err := whole(&ftrace.Selection{}, func() { load(8, 100000) }); err != nil {
 		return fmt.Errorf("a snapshot whose writer has the buffer overwritten first: %w", err)
 	}
 	return nil
@@ -500,12 +500,12 @@ func (w *lateWriter) Write(b []byte) (int, error) {
 }
 
 // whole takes a snapshot and looks at what is in it; do is called before it is written.
-func whole(o ftrace.SnapshotOptions, do func()) error {
+func whole(o *ftrace.Selection, do func()) error {
 	f, err := os.CreateTemp("", "snapshot")
 	check(err)
 	defer os.Remove(f.Name())
 	defer f.Close()
-	check(ftrace.Snapshot(&lateWriter{Writer: f, do: do}, o))
+	check(ftrace.WriteRecording(&lateWriter{Writer: f, do: do}, o))
 	if info, err := f.Stat(); err != nil || o.MaxBytes > 0 && info.Size() > o.MaxBytes+200<<10 {
 		return fmt.Errorf("%v bytes, at most %d were wanted: %v", info.Size(), o.MaxBytes, err)
 	}
@@ -539,7 +539,7 @@ func whole(o ftrace.SnapshotOptions, do func()) error {
 	if o.Last > 0 && time.Duration(last-first) > o.Last+50*time.Millisecond {
 		return fmt.Errorf("%v, at most %v were wanted", time.Duration(last-first), o.Last)
 	}
-	if o == (ftrace.SnapshotOptions{}) && seen == 0 {
+	if o.Last == 0 && o.MaxBytes == 0 && seen == 0 {
 		return fmt.Errorf("nothing was seen")
 	}
 	return nil

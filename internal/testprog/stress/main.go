@@ -28,10 +28,13 @@ func main() {
 
 func run(n int) error {
 	var entries, returns atomic.Int64
-	err := ftrace.Register(ftrace.Tracer{
-		Name:   "count",
-		Entry:  func(ftrace.Call) bool { entries.Add(1); return true },
-		Return: func(ftrace.Call) { returns.Add(1) },
+	err := ftrace.RegisterTracer(ftrace.Tracer{
+		Name: "count",
+		Entry: func(ftrace.Call, *ftrace.GraphOps, []byte) ftrace.Verdict {
+			entries.Add(1)
+			return ftrace.Want
+		},
+		Return: func(ftrace.Call, *ftrace.GraphOps, []byte) { returns.Add(1) },
 	})
 	if err != nil {
 		return err
@@ -73,7 +76,7 @@ func switcher(stop chan struct{}) error {
 	for {
 		select {
 		case <-stop:
-			ftrace.Start()
+			ftrace.StartHooks()
 			return nil
 		default:
 		}
@@ -85,9 +88,9 @@ func switcher(stop chan struct{}) error {
 		}
 		switch r.IntN(8) {
 		case 0:
-			ftrace.Stop()
+			ftrace.StopHooks()
 		case 1, 2:
-			ftrace.Start()
+			ftrace.StartHooks()
 		case 3:
 			if err := ftrace.SetFilter("main.w*"); err != nil {
 				return err

@@ -12,8 +12,8 @@ import (
 
 func main() {
 	actions := map[string]func(){
-		"stop":           ftrace.Stop,
-		"start":          ftrace.Start,
+		"stop":           ftrace.StopHooks,
+		"start":          ftrace.StartHooks,
 		"nop":            tracer("nop"),
 		"function":       tracer("function"),
 		"function_graph": tracer("function_graph"),
@@ -21,7 +21,7 @@ func main() {
 	for from := range actions {
 		for middle := range actions {
 			for after := range actions {
-				ftrace.Start()
+				ftrace.StartHooks()
 				tracer("function_graph")()
 				var wg sync.WaitGroup
 				wg.Go(func() {
@@ -29,7 +29,7 @@ func main() {
 				})
 				wg.Wait()
 				nest(4, map[int]func(){4: actions[from], 2: actions[middle], 0: actions[after]})
-				ftrace.Start()
+				ftrace.StartHooks()
 				tracer("nop")()
 				if d := ftrace.Depth(); d != 0 {
 					fmt.Printf("%s, %s, %s: %d calls left on main's return stack\n", from, middle, after, d)

@@ -186,7 +186,7 @@ func openForOthers() error {
 	only("function_graph", "main.inner")
 	done()
 	inner()
-	errs := []error{expect("graph", seen(ftrace.WriteTrace), "inner:1"), expect("no return", strings.Contains(text(ftrace.WriteTrace), "waitFor"), false)}
+	errs := []error{expect("graph", seen(all(ftrace.WriteTrace)), "inner:1"), expect("no return", strings.Contains(text(all(ftrace.WriteTrace)), "waitFor"), false)}
 	off()
 
 	done = leave()
@@ -209,7 +209,7 @@ func openForOthers() error {
 	})
 	inner()
 	must(beside.Unregister())
-	return errors.Join(append(errs, expect("skipped", seen(ftrace.WriteTrace), "inner:2"))...)
+	return errors.Join(append(errs, expect("skipped", seen(all(ftrace.WriteTrace)), "inner:2"))...)
 }
 
 func text(write func(io.Writer) error) string {
@@ -257,8 +257,8 @@ func slowReaders() error {
 	var wg sync.WaitGroup
 	var writers []*slow
 	for _, read := range []func(io.Writer) error{
-		func(w io.Writer) error { return ftrace.Snapshot(w, ftrace.SnapshotOptions{}) },
-		func(w io.Writer) error { return in.Snapshot(w, ftrace.SnapshotOptions{}) },
+		func(w io.Writer) error { return ftrace.WriteRecording(w, &ftrace.Selection{}) },
+		func(w io.Writer) error { return in.WriteRecording(w, &ftrace.Selection{}) },
 		in.WriteTrace, ftrace.WriteTrace,
 	} {
 		s := &slow{began: make(chan bool), wait: make(chan bool)}
@@ -284,7 +284,7 @@ func slowReaders() error {
 func failsFor() error {
 	defer off()
 	c, in := make(chan bool), make(chan bool)
-	must(ftrace.Register(ftrace.Tracer{Name: "lingers", Func: func(*ftrace.Func, uintptr) {
+	must(ftrace.RegisterTracer(ftrace.Tracer{Name: "lingers", Func: func(*ftrace.Func, uintptr, *ftrace.Ops) {
 		in <- true
 		<-c
 		panic("late")
@@ -303,13 +303,13 @@ func failsFor() error {
 	inner()
 	must(beside.Unregister())
 	log := ftrace.ErrorLog()
-	return errors.Join(expect("trace", seen(ftrace.WriteTrace), "inner:2"), expect("log", log[len(log)-1].Text, "tracer lingers panicked: late"))
+	return errors.Join(expect("trace", seen(all(ftrace.WriteTrace)), "inner:2"), expect("log", log[len(log)-1].Text, "tracer lingers panicked: late"))
 }
 
 // triggerRules: triggers are what is listed, and nothing else.
 func triggerRules() error {
 	var n atomic.Int64
-	count := func(*ftrace.Func, uintptr) { n.Add(1) }
+	count := func(*ftrace.Func, uintptr, *ftrace.Ops) { n.Add(1) }
 	must(ftrace.SetTriggerFunc("main.inner", "mine", 0, count))
 	errs := []error{
 		expect("an unknown command", ftrace.SetTrigger("main.outer:mine") != nil, true),
@@ -368,7 +368,7 @@ func filtersStay() error {
 
 	// The profile's filter is not the default one any more when it is off.
 	must(ftrace.StartProfile())
-	must(ftrace.SetDefaultTracer("trace_profile"))
+	must(ftrace.SelectFunctionTracer("trace_profile"))
 	must(ftrace.StopProfile())
 	return errors.Join(err, expect("function_tracers", ftrace.FunctionTracers()[0].Default, true))
 }

@@ -40,13 +40,13 @@ func instances() error {
 		expect("instances", ftrace.Instances(), []string{"graph", "one", "calls"}),
 		expect("found", ftrace.FindInstance("one") == one && ftrace.FindInstance("two") == nil, true),
 		expect("current", one.CurrentTracer(), "function_graph"),
-		expect("top", seen(ftrace.WriteTrace), "inner:3 middle:3 outer:5"),
-		expect("graph", seen(graph.WriteTrace), "inner:3 middle:3 outer:5"),
-		expect("one", seen(one.WriteTrace), "inner:3"),
-		expect("calls", seen(calls.WriteTrace), "middle:3 outer:5"),
+		expect("top", seen(all(ftrace.WriteTrace)), "inner:3 middle:3 outer:5"),
+		expect("graph", seen(all(graph.WriteTrace)), "inner:3 middle:3 outer:5"),
+		expect("one", seen(all(one.WriteTrace)), "inner:3"),
+		expect("calls", seen(all(calls.WriteTrace)), "middle:3 outer:5"),
 	}
 	var b bytes.Buffer
-	must(one.WriteTrace(&b))
+	must(one.WriteTrace(&b, nil))
 	errs = append(errs, expect("marker", strings.Count(b.String(), "a note"), 1))
 	for _, in := range []*ftrace.Instance{graph, one, calls} { // what was written is what is there
 		s := in.ReadStats()
@@ -60,16 +60,16 @@ func instances() error {
 	must(ftrace.Reset())
 	outer(1)
 	errs = append(errs,
-		expect("top", seen(ftrace.WriteTrace), "inner:1 middle:1 outer:2"),
-		expect("graph", seen(graph.WriteTrace), "outer:1"),
-		expect("one", seen(one.WriteTrace), "inner:3"),
-		expect("calls", seen(calls.WriteTrace), "middle:3 outer:5"))
+		expect("top", seen(all(ftrace.WriteTrace)), "inner:1 middle:1 outer:2"),
+		expect("graph", seen(all(graph.WriteTrace)), "outer:1"),
+		expect("one", seen(all(one.WriteTrace)), "inner:3"),
+		expect("calls", seen(all(calls.WriteTrace)), "middle:3 outer:5"))
 	// Records are taken out of one alone.
 	pipe, err := calls.NewPipe()
 	must(err)
-	errs = append(errs, expect("pipe", seen(pipe.WriteNow), "middle:3 outer:5"), expect("calls", seen(calls.WriteTrace), ""))
+	errs = append(errs, expect("pipe", seen(pipe.WriteNow), "middle:3 outer:5"), expect("calls", seen(all(calls.WriteTrace)), ""))
 	b.Reset()
-	must(graph.Snapshot(&b, ftrace.SnapshotOptions{}))
+	must(graph.WriteRecording(&b, &ftrace.Selection{}))
 	errs = append(errs, expect("snapshot", b.Len() > 4096, true))
 	// Goroutines, for one.
 	must(calls.SetTracingOn(true))
@@ -86,19 +86,19 @@ func instances() error {
 	outer(3)
 	do <- true
 	<-do
-	errs = append(errs, expect("one goroutine", seen(calls.WriteTrace), "middle:1 outer:2"))
+	errs = append(errs, expect("one goroutine", seen(all(calls.WriteTrace)), "middle:1 outer:2"))
 	must(calls.SetGoroutines())
 	// Triggers, for one.
 	must(calls.Reset())
 	must(ftrace.Reset())
 	must(calls.SetTrigger("main.inner:traceoff:1"))
 	outer(2)
-	errs = append(errs, expect("a trigger", seen(calls.WriteTrace), "middle:1 outer:1"), expect("top", seen(ftrace.WriteTrace), "inner:2 middle:2 outer:3"),
+	errs = append(errs, expect("a trigger", seen(all(calls.WriteTrace)), "middle:1 outer:1"), expect("top", seen(all(ftrace.WriteTrace)), "inner:2 middle:2 outer:3"),
 		expect("triggers", strings.Join(calls.Triggers(), " "), "main.inner:traceoff:count=0"), expect("triggers of the top one", len(ftrace.Triggers()), 0))
 	must(ftrace.SetTracer("nop"))
 	for _, in := range []*ftrace.Instance{graph, one, calls} {
 		must(in.Remove())
-		if in.Remove() == nil || in.SetTracer("function") == nil || in.WriteTrace(io.Discard) == nil {
+		if in.Remove() == nil || in.SetTracer("function") == nil || in.WriteTrace(io.Discard, nil) == nil {
 			errs = append(errs, fmt.Errorf("%s is there still", in.Name()))
 		}
 	}
@@ -108,7 +108,7 @@ func instances() error {
 	// Another one that gets the first one's place knows nothing of it.
 	again := newInstance("again", "function", "main.inner")
 	outer(1)
-	errs = append(errs, expect("again", seen(again.WriteTrace), "inner:1"), expect("stats", again.ReadStats().Written, uint64(1)))
+	errs = append(errs, expect("again", seen(all(again.WriteTrace)), "inner:1"), expect("stats", again.ReadStats().Written, uint64(1)))
 	must(again.Remove())
 	var list []*ftrace.Instance
 	for i := 0; ; i++ {
@@ -167,7 +167,7 @@ func instanceFilters() error {
 		}
 		dynTestName()
 		dynTestName2()
-		errs = append(errs, expect("not 2", seen(list[0].WriteTrace), "dynTestName:1"), expect("both", seen(list[3].WriteTrace), "dynTestName2:1 dynTestName:1"))
+		errs = append(errs, expect("not 2", seen(all(list[0].WriteTrace)), "dynTestName:1"), expect("both", seen(all(list[3].WriteTrace)), "dynTestName2:1 dynTestName:1"))
 		for k := len(order) - 1; k >= 0; k-- {
 			errs = append(errs, expect("enabled", enabled(), counts[k+1]))
 			if k%2 == 0 {
@@ -214,7 +214,7 @@ func instanceRace() error {
 					if other := ftrace.FindInstance("foo"); other != nil {
 						other.SetTracer("function")
 						other.Marker("from another")
-						other.WriteTrace(io.Discard)
+						other.WriteTrace(io.Discard, nil)
 					}
 					if i%2 == 0 {
 						in.SetTracer("function_graph")

@@ -145,6 +145,11 @@ func expect(what string, got, want any) error {
 	return nil
 }
 
+// all makes of WriteTrace what writes everything.
+func all(write func(io.Writer, *ftrace.Selection) error) func(io.Writer) error {
+	return func(w io.Writer) error { return write(w, nil) }
+}
+
 // seen returns the names in a trace, without package main, each with the number of times that it is entered.
 func seen(write func(io.Writer) error) string {
 	var b bytes.Buffer

@@ -36,7 +36,7 @@ func oneCall() error {
 		return err
 	}
 	var b bytes.Buffer
-	must(ftrace.WriteTrace(&b))
+	must(ftrace.WriteTrace(&b, nil))
 	must(ftrace.SetFilter())
 	return expect("lines", strings.Count(b.String(), ": main.dynTestName <-"), 1)
 }
@@ -299,12 +299,12 @@ func functionTracers() error {
 	errs := []error{expect("one", list(), "*trace\n")}
 	must(ftrace.StartProfile())
 	defer ftrace.StopProfile()
-	must(ftrace.SetDefaultTracer("trace_profile"))
+	must(ftrace.SelectFunctionTracer("trace_profile"))
 	errs = append(errs, expect("two", list(), " trace\n*trace_profile\n"),
 		expect("filters", filters(), "[               trace] #### all functions enabled ####\n[       trace_profile] #### all functions enabled ####\n"))
 	must(ftrace.SetFilter("main.inner"))
 	errs = append(errs, expect("filters", filters(), "[               trace] #### all functions enabled ####\n[       trace_profile] main.inner\n"))
-	must(ftrace.SetDefaultTracer("trace"))
+	must(ftrace.SelectFunctionTracer("trace"))
 	must(ftrace.SetFilter("main.middle"))
 	errs = append(errs, expect("filters", filters(), "[               trace] main.middle\n[       trace_profile] main.inner\n"), expect("two", list(), "*trace\n trace_profile\n"))
 	must(ftrace.Reset())
@@ -315,12 +315,12 @@ func functionTracers() error {
 		errs = append(errs, fmt.Errorf("profile: %+v", p))
 	}
 	errs = append(errs, expect("records", ftrace.ReadStats().Entries, uint64(2)))
-	if err := ftrace.SetDefaultTracer("other"); err == nil || !strings.Contains(err.Error(), "trace_profile") {
+	if err := ftrace.SelectFunctionTracer("other"); err == nil || !strings.Contains(err.Error(), "trace_profile") {
 		errs = append(errs, fmt.Errorf("another default: %v", err))
 	}
-	must(ftrace.SetDefaultTracer("trace_profile"))
+	must(ftrace.SelectFunctionTracer("trace_profile"))
 	must(ftrace.SetFilter())
-	must(ftrace.SetDefaultTracer("trace"))
+	must(ftrace.SelectFunctionTracer("trace"))
 	must(ftrace.SetFilter())
 	for _, t := range ftrace.AvailableTracers() { // every one from every other
 		for _, u := range ftrace.AvailableTracers() {

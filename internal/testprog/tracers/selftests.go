@@ -65,8 +65,8 @@ func tracePipe() error {
 	must(err)
 	const all = "inner:1 middle:1 outer:2"
 	return errors.Join(
-		expect("trace", seen(ftrace.WriteTrace), all), expect("trace again", seen(ftrace.WriteTrace), all),
-		expect("trace_pipe", seen(pipe.WriteNow), all), expect("trace_pipe again", seen(pipe.WriteNow), ""), expect("trace", seen(ftrace.WriteTrace), ""))
+		expect("trace", seen(all(ftrace.WriteTrace)), all), expect("trace again", seen(all(ftrace.WriteTrace)), all),
+		expect("trace_pipe", seen(pipe.WriteNow), all), expect("trace_pipe again", seen(pipe.WriteNow), ""), expect("trace", seen(all(ftrace.WriteTrace)), ""))
 }
 
 // resize: the buffer's size can be changed while tracing, and is read back.
@@ -97,7 +97,7 @@ func traceMarker() error {
 	ftrace.Marker("%s", text)
 	must(ftrace.SetTracer("nop"))
 	var b bytes.Buffer
-	must(ftrace.WriteTrace(&b))
+	must(ftrace.WriteTrace(&b, nil))
 	s := b.String()
 	first, note, second := strings.Index(s, "main.inner <-"), strings.Index(s, "here 42"), strings.Index(s, "main.middle <-")
 	digits := 0
@@ -117,13 +117,13 @@ func basicSnapshot() error {
 		must(ftrace.SetTracingOn(on))
 		outer(1)
 		var b bytes.Buffer
-		must(ftrace.Snapshot(&b, ftrace.SnapshotOptions{}))
+		must(ftrace.WriteRecording(&b, &ftrace.Selection{}))
 		outer(1)
 		want := "inner:2 middle:2 outer:4"
 		if !on {
 			want = ""
 		}
-		errs := errors.Join(expect("tracing_on", ftrace.TracingOn(), on), expect("trace", seen(ftrace.WriteTrace), want))
+		errs := errors.Join(expect("tracing_on", ftrace.TracingOn(), on), expect("trace", seen(all(ftrace.WriteTrace)), want))
 		must(ftrace.SetTracingOn(true))
 		if errs != nil {
 			return errs
@@ -137,7 +137,7 @@ func fgraphFilter() error {
 	defer off()
 	only("function_graph", "main.inner")
 	outer(3)
-	return expect("trace", seen(ftrace.WriteTrace), "inner:3")
+	return expect("trace", seen(all(ftrace.WriteTrace)), "inner:3")
 }
 
 // fgraphFilterStack: that is still true while stacks are traced, and after.
@@ -147,10 +147,10 @@ func fgraphFilterStack() error {
 	var t stacktracer.Tracer
 	must(t.Start())
 	outer(3)
-	one := seen(ftrace.WriteTrace)
+	one := seen(all(ftrace.WriteTrace))
 	must(t.Stop())
 	outer(2)
-	return errors.Join(expect("while", one, "inner:3"), expect("after", seen(ftrace.WriteTrace), "inner:5"))
+	return errors.Join(expect("while", one, "inner:3"), expect("after", seen(all(ftrace.WriteTrace)), "inner:5"))
 }
 
 // profileOf returns how often functions were called.
@@ -172,7 +172,7 @@ func fgraphProfiler() error {
 	outer(2)
 	must(ftrace.StopProfile())
 	outer(1)
-	return errors.Join(expect("trace", seen(ftrace.WriteTrace), "inner:3 middle:3 outer:5"), expect("profile", profileOf(), "inner:2 middle:2 outer:3"))
+	return errors.Join(expect("trace", seen(all(ftrace.WriteTrace)), "inner:3 middle:3 outer:5"), expect("profile", profileOf(), "inner:2 middle:2 outer:3"))
 }
 
 // funcProfiler: a filter set while function tracer and profiler run still holds after the profiler stops; clearing it restores all functions.
@@ -185,7 +185,7 @@ func funcProfiler() error {
 	outer(2)
 	must(ftrace.StopProfile())
 	outer(1)
-	errs := errors.Join(expect("trace", seen(ftrace.WriteTrace), "inner:3"), expect("profile", profileOf(), "inner:2"))
+	errs := errors.Join(expect("trace", seen(all(ftrace.WriteTrace)), "inner:3"), expect("profile", profileOf(), "inner:2"))
 	must(ftrace.SetFilter())
 	all := len(ftrace.EnabledFunctions())
 	must(ftrace.SetTracer("nop"))
@@ -256,7 +256,7 @@ func funcFilterPid() error {
 				want = fmt.Sprint("inner:", n)
 			}
 			what := fmt.Sprint(name, ", function-fork ", fork)
-			errs = append(errs, expect(what, seen(ftrace.WriteTrace), want), expect(what+", instance", seen(in.WriteTrace), want))
+			errs = append(errs, expect(what, seen(all(ftrace.WriteTrace)), want), expect(what+", instance", seen(all(in.WriteTrace)), want))
 		}
 	}
 	must(ftrace.SetOption("nofunction-fork"))
@@ -298,7 +298,7 @@ func funcFilterStacktrace() error {
 	defer off()
 	stacks := func() int {
 		var b bytes.Buffer
-		must(ftrace.WriteTrace(&b))
+		must(ftrace.WriteTrace(&b, nil))
 		return strings.Count(b.String(), "<stack trace>")
 	}
 	only("function_graph", "main.outer")

@@ -20,7 +20,7 @@ func triggers() error {
 		calls()
 		must(ftrace.SetTracer("nop"))
 		var b bytes.Buffer
-		must(ftrace.WriteTrace(&b))
+		must(ftrace.WriteTrace(&b, nil))
 		var list []string
 		for _, l := range strings.Split(b.String(), "\n") {
 			if i := strings.Index(l, "main."); i >= 0 && !strings.HasPrefix(l, " =>") {
@@ -69,7 +69,7 @@ func triggers() error {
 	outer(3)
 	must(ftrace.SetTracer("nop"))
 	var b bytes.Buffer
-	must(ftrace.WriteTrace(&b))
+	must(ftrace.WriteTrace(&b, nil))
 	errs = append(errs, expect("stacks", strings.Count(b.String(), "<stack trace>"), 2),
 		expect("callers", strings.Contains(b.String(), " => main.inner\n => main.middle\n => main.outer\n"), true))
 	set("!main.inner:stacktrace")
@@ -82,7 +82,7 @@ func triggers() error {
 	set("!main.inner:snapshot")
 	// The program's own, without a tracer.
 	n := 0
-	must(ftrace.SetTriggerFunc("main.inner", "mine", 3, func(f *ftrace.Func, _ uintptr) {
+	must(ftrace.SetTriggerFunc("main.inner", "mine", 3, func(f *ftrace.Func, _ uintptr, _ *ftrace.Ops) {
 		if f.Name() == "main.inner" {
 			n++
 		}

@@ -89,7 +89,7 @@ func fgraphRetval() error {
 		}
 		return strings.Join(list, " ")
 	}
-	trace := func(b *bytes.Buffer) error { return ftrace.WriteTrace(b) }
+	trace := func(b *bytes.Buffer) error { return ftrace.WriteTrace(b, nil) }
 	five32, five := "0xfffffffb", fmt.Sprintf("%#x", ^uintptr(4))
 	decimal := "minusFive=-5 minusFive32=-5 large=0xbeef yes=0x1 fails=0x0 two=0x3 lines=0x0 many=0xb generic[...]=-22 drops=0x0"
 	filters := [][]string{{"main.*", "!main.inner"}, {"main.*"}}
@@ -136,7 +136,7 @@ func fgraphRetval() error {
 	must(in.SetTracer("function_graph"))
 	only("function_graph", "main.minusFive", "main.two")
 	values()
-	err = errors.Join(err, expect("top", shown(trace), ""), expect("instance", shown(func(b *bytes.Buffer) error { return in.WriteTrace(b) }), "two=0x3"))
+	err = errors.Join(err, expect("top", shown(trace), ""), expect("instance", shown(func(b *bytes.Buffer) error { return in.WriteTrace(b, nil) }), "two=0x3"))
 
 	// A graph tracer that wants them, and one that does not.
 	got := map[string]string{}

@@ -3,9 +3,11 @@ package ftrace
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/ftgo/ftgo/internal/hook"
 )
@@ -307,4 +309,13 @@ func validName(name string) error {
 		return fmt.Errorf("a tracer's name consists of letters, digits, - and _, and %q does not", name)
 	}
 	return nil
+}
+
+// pause lets others run: longer, the oftener it was in vain.
+func pause(times int) {
+	if times < 10 {
+		runtime.Gosched()
+		return
+	}
+	time.Sleep(min(time.Millisecond, time.Microsecond<<min(times-10, 20)))
 }

@@ -1,6 +1,7 @@
 package ftrace
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -186,6 +187,15 @@ func (l patterns) of(t *hook.Table) (in bool, rest patterns) {
 	return in, rest
 }
 
+// texts returns the patterns as they were given.
+func (l patterns) texts() []string {
+	list := make([]string, 0, len(l))
+	for _, p := range l {
+		list = append(list, p.text)
+	}
+	return list
+}
+
 // match reports whether a function is in the filter, if it was in it to begin with or not.
 func (l patterns) match(in bool, n *funcName) bool {
 	for i := range l {
@@ -194,4 +204,29 @@ func (l patterns) match(in bool, n *funcName) bool {
 		}
 	}
 	return in
+}
+
+// empty reports whether the patterns, taken together, match nothing, and wait for nothing.
+func (l patterns) empty() bool {
+	if !slices.ContainsFunc(l, func(p pattern) bool { return p.not }) {
+		return len(l) == 0
+	}
+	for _, p := range l {
+		if !p.not && p.mod != "" && strings.Contains(p.text, ":mod:") {
+			return false
+		}
+	}
+	some := false
+	eachTable(func(t *hook.Table) {
+		if some || t.N == 0 {
+			return
+		}
+		in, rest := l.of(t)
+		if len(rest) == 0 {
+			some = in
+			return
+		}
+		eachNameOf(t, func(n *funcName) { some = some || rest.match(in, n) })
+	})
+	return !some
 }

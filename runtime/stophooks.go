@@ -61,16 +61,21 @@ func setDirect(bit uint32) {
 	setMode(func(m uint32) uint32 { return m&^(modeDirect<<modeWanted) | bit<<modeWanted })
 }
 
-// Stop makes every hook return at once until Start is called, whatever the tracer (function_trace_stop). Calls that are in progress
-// leave their return stacks all the same. It is cheap, and may be called from anywhere.
-func Stop() {
+// StopHooks makes every hook return at once until StartHooks is called, whatever the tracers and the
+// instances (function_trace_stop). Calls that are in progress leave their return stacks all the
+// same. It is one atomic store, and may be called from anywhere. SetTracingOn, for comparison, stops
+// the records of one instance.
+func StopHooks() {
 	if rt != nil {
 		setMode(func(m uint32) uint32 { return m | modeStopped })
 	}
 }
 
-// Start undoes Stop.
-func Start() {
+// HooksStopped reports whether StopHooks was called last, not StartHooks.
+func HooksStopped() bool { return rt != nil && stopped() }
+
+// StartHooks undoes StopHooks.
+func StartHooks() {
 	if rt != nil {
 		setMode(func(m uint32) uint32 { return m &^ modeStopped })
 	}

@@ -1,0 +1,99 @@
+package ftrace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
+
+// noMatch is the error for patterns that match nothing, and which of them it is. One that waits for a package (:mod:) is none.
+func noMatch(what string, list patterns) (at int, err error) {
+	for i, p := range list {
+		found, waits := false, p.mod != "" && strings.Contains(p.text, ":mod:")
+		p.not = false
+		eachTable(func(t *hook.Table) {
+			if found || t.N == 0 {
+				return
+			}
+			in, rest := patterns{p}.of(t)
+			if found = in; found || len(rest) == 0 {
+				return
+			}
+			waits = false
+			eachNameOf(t, func(n *funcName) { found = found || rest.match(false, n) })
+		})
+		if !found && waits && strings.ContainsAny(p.mod, "*?[!") {
+			return i, fmt.Errorf("%s: %q: behind :mod: stands a package, or a pattern of packages as net/..., and %q can be neither", what, p.text, p.mod)
+		}
+		if found || waits {
+			continue
+		}
+		text := strings.TrimPrefix(p.text, "!")
+		if why := whyUnhooked(p); why != "" {
+			return i, fmt.Errorf("%s: %s", what, why)
+		}
+		near := nearest(text)
+		if len(near) == 0 {
+			return i, fmt.Errorf("%s: no function of this program matches %q", what, text)
+		}
+		return i, fmt.Errorf("%s: no function of this program matches %q; near it are %s", what, text, strings.Join(near, ", "))
+	}
+	return 0, nil
+}
+
+// nearest returns up to three function names that resemble a glob.
+func nearest(glob string) []string {
+	type candidate struct {
+		name string
+		d    int
+	}
+	want := lastName(strings.Trim(glob, "*?"))
+	var list []candidate
+	eachName(func(full string) bool {
+		if d := distance(strings.ToLower(want), strings.ToLower(lastName(full))); d <= max(1, len(want)/2) {
+			list = append(list, candidate{strings.Clone(full), d})
+		}
+		return true
+	})
+	slices.SortStableFunc(list, func(a, b candidate) int { return a.d - b.d })
+	var names []string
+	for _, c := range list[:min(3, len(list))] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+func lastName(s string) string { return s[strings.LastIndexByte(s, '.')+1:] }
+
+// distance is the number of characters to insert, delete or replace to make a of b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := diag
+			if a[i] != b[j] {
+				d++
+			}
+			diag = row[j+1]
+			row[j+1] = min(d, row[j]+1, diag+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// refuse logs what was wrong with a list of patterns.
+func refuse(what string, texts []string, i int, err error) error {
+	pos := 0
+	for _, s := range texts[:i] {
+		pos += len(s) + 1
+	}
+	logError(what, strings.TrimPrefix(err.Error(), what+": "), strings.Join(texts, " "), pos)
+	return err
+}
