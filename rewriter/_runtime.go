@@ -430,13 +430,24 @@ func ftgo_exitSlow(tok uintptr) {
 	gp.ftgoBusy = 0
 }
 
-// ftgo_panics reports whether ftgo_exitSlow was called by a panic, not by a function that returns while deferred functions of a panic run.
-func ftgo_panics() bool {
-	var pcs [1]uintptr
-	if callers(2, pcs[:]) == 0 { // the call of ftgo_exit that the compiler has wrapped for the defer statement does not count
-		return false
-	}
-	return findfunc(pcs[0]).funcID == abi.FuncID_gopanic
+// ftgo_panics reports whether ftgo_exitSlow was called by a panic, not by a function that returns while deferred functions of a panic run: gopanic calls
+// what the compiler has made of the defer statement, a wrapper around the call of ftgo_exit.
+//
+//go:noinline
+func ftgo_panics() (panics bool) {
+	pc, sp, gp := sys.GetCallerPC(), sys.GetCallerSP(), getg()
+	systemstack(func() {
+		var u unwinder
+		wrapped := false
+		u.initAt(pc, sp, 0, gp, unwindSilentErrors)
+		for n := 0; n < 3 && u.valid(); n++ {
+			id := u.frame.fn.funcID
+			panics = wrapped && id == abi.FuncID_gopanic
+			wrapped = id == abi.FuncIDWrapper
+			u.next()
+		}
+	})
+	return panics
 }
 
 // ftgo_keeps is what wrappers read before they call ftgo_keep.

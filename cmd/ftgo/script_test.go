@@ -149,6 +149,7 @@ func graph(ts *testscript.TestScript, neg bool, args []string) {
 	last := ""
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
 		if _, call, ok := strings.Cut(line, "|  "); ok && !strings.HasPrefix(line, "#") {
+			call = closing.ReplaceAllString(call, "}")
 			if open, ok := strings.CutSuffix(last, " {\n"); ok && strings.TrimSpace(call) == "}" && strings.Index(call, "}") == strings.IndexFunc(last, unicode.IsLetter) {
 				last = open + ";\n"
 				continue
@@ -162,6 +163,9 @@ func graph(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("the graph of %s is\n%s, want\n%s", args[0], b.String(), want)
 	}
 }
+
+// closing is what stands behind a return that is on another CPU than its call.
+var closing = regexp.MustCompile(`\} /\* [^:]* \*/`)
 
 // same A B: two files of stack traces are the same but for what normal takes out. For sameframes that is also what the runtime does not print
 // of a call that is inlined.

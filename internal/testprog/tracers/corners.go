@@ -186,7 +186,7 @@ func openForOthers() error {
 	only("function_graph", "main.inner")
 	done()
 	inner()
-	errs := []error{expect("graph", seen(all(ftrace.WriteTrace)), "inner:1"), expect("no return", strings.Contains(text(all(ftrace.WriteTrace)), "waitFor"), false)}
+	errs := []error{expect("graph", seen(whole(ftrace.WriteTrace)), "inner:1"), expect("no return", strings.Contains(text(whole(ftrace.WriteTrace)), "waitFor"), false)}
 	off()
 
 	done = leave()
@@ -209,7 +209,7 @@ func openForOthers() error {
 	})
 	inner()
 	must(beside.Unregister())
-	return errors.Join(append(errs, expect("skipped", seen(all(ftrace.WriteTrace)), "inner:2"))...)
+	return errors.Join(append(errs, expect("skipped", seen(whole(ftrace.WriteTrace)), "inner:2"))...)
 }
 
 func text(write func(io.Writer) error) string {
@@ -259,7 +259,7 @@ func slowReaders() error {
 	for _, read := range []func(io.Writer) error{
 		func(w io.Writer) error { return ftrace.WriteRecording(w, &ftrace.Selection{}) },
 		func(w io.Writer) error { return in.WriteRecording(w, &ftrace.Selection{}) },
-		in.WriteTrace, ftrace.WriteTrace,
+		whole(in.WriteTrace), whole(ftrace.WriteTrace),
 	} {
 		s := &slow{began: make(chan bool), wait: make(chan bool)}
 		writers = append(writers, s)
@@ -303,7 +303,7 @@ func failsFor() error {
 	inner()
 	must(beside.Unregister())
 	log := ftrace.ErrorLog()
-	return errors.Join(expect("trace", seen(all(ftrace.WriteTrace)), "inner:2"), expect("log", log[len(log)-1].Text, "tracer lingers panicked: late"))
+	return errors.Join(expect("trace", seen(whole(ftrace.WriteTrace)), "inner:2"), expect("log", log[len(log)-1].Text, "tracer lingers panicked: late"))
 }
 
 // triggerRules: triggers are what is listed, and nothing else.

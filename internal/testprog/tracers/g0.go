@@ -34,7 +34,7 @@ func g0() error {
 		if tracer == "nop" {
 			want = ""
 		}
-		errs = append(errs, expect(tracer, seen(all(ftrace.WriteTrace)), want))
+		errs = append(errs, expect(tracer, seen(whole(ftrace.WriteTrace)), want))
 	}
 	off()
 	must(o.SetFilter("main.inner"))

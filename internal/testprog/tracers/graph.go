@@ -30,7 +30,7 @@ func frameTest() error {
 	ftrace.ClearErrorLog()
 	must(ftrace.SetOption("noframe-test"))
 	within(true)
-	errs := []error{expect("without the test", seen(all(ftrace.WriteTrace)), "byHand:4 inner:2"), expect("errors", len(ftrace.ErrorLog()), 0), expect("mismatches", ftrace.ReadStats().Mismatches, uint64(1))}
+	errs := []error{expect("without the test", seen(whole(ftrace.WriteTrace)), "byHand:4 inner:2"), expect("errors", len(ftrace.ErrorLog()), 0), expect("mismatches", ftrace.ReadStats().Mismatches, uint64(1))}
 	must(ftrace.SetOption("frame-test"))
 	must(ftrace.Reset())
 	within(true)
@@ -39,12 +39,12 @@ func frameTest() error {
 	if len(log) != 1 || log[0].Where != "frame test" || !strings.Contains(log[0].Text, "does not match its entry") {
 		errs = append(errs, fmt.Errorf("error_log: %+v", log))
 	}
-	errs = append(errs, expect("with the test", seen(all(ftrace.WriteTrace)), "byHand:2 inner:1"))
+	errs = append(errs, expect("with the test", seen(whole(ftrace.WriteTrace)), "byHand:2 inner:1"))
 	ftrace.Exit(1 << 20) // of no call at all
 	ftrace.StartHooks()
 	must(ftrace.Reset())
 	inner()
-	return errors.Join(append(errs, expect("again", seen(all(ftrace.WriteTrace)), "inner:1"), expect("depth", ftrace.Depth(), 0))...)
+	return errors.Join(append(errs, expect("again", seen(whole(ftrace.WriteTrace)), "inner:1"), expect("depth", ftrace.Depth(), 0))...)
 }
 
 // data: what a user stores on entry is what its return gets (test_graph_storage_single and _multi).

@@ -40,10 +40,10 @@ func instances() error {
 		expect("instances", ftrace.Instances(), []string{"graph", "one", "calls"}),
 		expect("found", ftrace.FindInstance("one") == one && ftrace.FindInstance("two") == nil, true),
 		expect("current", one.CurrentTracer(), "function_graph"),
-		expect("top", seen(all(ftrace.WriteTrace)), "inner:3 middle:3 outer:5"),
-		expect("graph", seen(all(graph.WriteTrace)), "inner:3 middle:3 outer:5"),
-		expect("one", seen(all(one.WriteTrace)), "inner:3"),
-		expect("calls", seen(all(calls.WriteTrace)), "middle:3 outer:5"),
+		expect("top", seen(whole(ftrace.WriteTrace)), "inner:3 middle:3 outer:5"),
+		expect("graph", seen(whole(graph.WriteTrace)), "inner:3 middle:3 outer:5"),
+		expect("one", seen(whole(one.WriteTrace)), "inner:3"),
+		expect("calls", seen(whole(calls.WriteTrace)), "middle:3 outer:5"),
 	}
 	var b bytes.Buffer
 	must(one.WriteTrace(&b, nil))
@@ -60,14 +60,14 @@ func instances() error {
 	must(ftrace.Reset())
 	outer(1)
 	errs = append(errs,
-		expect("top", seen(all(ftrace.WriteTrace)), "inner:1 middle:1 outer:2"),
-		expect("graph", seen(all(graph.WriteTrace)), "outer:1"),
-		expect("one", seen(all(one.WriteTrace)), "inner:3"),
-		expect("calls", seen(all(calls.WriteTrace)), "middle:3 outer:5"))
+		expect("top", seen(whole(ftrace.WriteTrace)), "inner:1 middle:1 outer:2"),
+		expect("graph", seen(whole(graph.WriteTrace)), "outer:1"),
+		expect("one", seen(whole(one.WriteTrace)), "inner:3"),
+		expect("calls", seen(whole(calls.WriteTrace)), "middle:3 outer:5"))
 	// Records are taken out of one alone.
 	pipe, err := calls.NewPipe()
 	must(err)
-	errs = append(errs, expect("pipe", seen(pipe.WriteNow), "middle:3 outer:5"), expect("calls", seen(all(calls.WriteTrace)), ""))
+	errs = append(errs, expect("pipe", seen(pipe.WriteNow), "middle:3 outer:5"), expect("calls", seen(whole(calls.WriteTrace)), ""))
 	b.Reset()
 	must(graph.WriteRecording(&b, &ftrace.Selection{}))
 	errs = append(errs, expect("snapshot", b.Len() > 4096, true))
@@ -86,14 +86,14 @@ func instances() error {
 	outer(3)
 	do <- true
 	<-do
-	errs = append(errs, expect("one goroutine", seen(all(calls.WriteTrace)), "middle:1 outer:2"))
+	errs = append(errs, expect("one goroutine", seen(whole(calls.WriteTrace)), "middle:1 outer:2"))
 	must(calls.SetGoroutines())
 	// Triggers, for one.
 	must(calls.Reset())
 	must(ftrace.Reset())
 	must(calls.SetTrigger("main.inner:traceoff:1"))
 	outer(2)
-	errs = append(errs, expect("a trigger", seen(all(calls.WriteTrace)), "middle:1 outer:1"), expect("top", seen(all(ftrace.WriteTrace)), "inner:2 middle:2 outer:3"),
+	errs = append(errs, expect("a trigger", seen(whole(calls.WriteTrace)), "middle:1 outer:1"), expect("top", seen(whole(ftrace.WriteTrace)), "inner:2 middle:2 outer:3"),
 		expect("triggers", strings.Join(calls.Triggers(), " "), "main.inner:traceoff:count=0"), expect("triggers of the top one", len(ftrace.Triggers()), 0))
 	must(ftrace.SetTracer("nop"))
 	for _, in := range []*ftrace.Instance{graph, one, calls} {
@@ -108,7 +108,7 @@ func instances() error {
 	// Another one that gets the first one's place knows nothing of it.
 	again := newInstance("again", "function", "main.inner")
 	outer(1)
-	errs = append(errs, expect("again", seen(all(again.WriteTrace)), "inner:1"), expect("stats", again.ReadStats().Written, uint64(1)))
+	errs = append(errs, expect("again", seen(whole(again.WriteTrace)), "inner:1"), expect("stats", again.ReadStats().Written, uint64(1)))
 	must(again.Remove())
 	var list []*ftrace.Instance
 	for i := 0; ; i++ {
@@ -167,7 +167,7 @@ func instanceFilters() error {
 		}
 		dynTestName()
 		dynTestName2()
-		errs = append(errs, expect("not 2", seen(all(list[0].WriteTrace)), "dynTestName:1"), expect("both", seen(all(list[3].WriteTrace)), "dynTestName2:1 dynTestName:1"))
+		errs = append(errs, expect("not 2", seen(whole(list[0].WriteTrace)), "dynTestName:1"), expect("both", seen(whole(list[3].WriteTrace)), "dynTestName2:1 dynTestName:1"))
 		for k := len(order) - 1; k >= 0; k-- {
 			errs = append(errs, expect("enabled", enabled(), counts[k+1]))
 			if k%2 == 0 {

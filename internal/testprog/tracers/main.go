@@ -145,8 +145,8 @@ func expect(what string, got, want any) error {
 	return nil
 }
 
-// all makes of WriteTrace what writes everything.
-func all(write func(io.Writer, *ftrace.Selection) error) func(io.Writer) error {
+// whole makes of WriteTrace what writes everything.
+func whole(write func(io.Writer, *ftrace.Selection) error) func(io.Writer) error {
 	return func(w io.Writer) error { return write(w, nil) }
 }
 

@@ -65,8 +65,8 @@ func tracePipe() error {
 	must(err)
 	const all = "inner:1 middle:1 outer:2"
 	return errors.Join(
-		expect("trace", seen(all(ftrace.WriteTrace)), all), expect("trace again", seen(all(ftrace.WriteTrace)), all),
-		expect("trace_pipe", seen(pipe.WriteNow), all), expect("trace_pipe again", seen(pipe.WriteNow), ""), expect("trace", seen(all(ftrace.WriteTrace)), ""))
+		expect("trace", seen(whole(ftrace.WriteTrace)), all), expect("trace again", seen(whole(ftrace.WriteTrace)), all),
+		expect("trace_pipe", seen(pipe.WriteNow), all), expect("trace_pipe again", seen(pipe.WriteNow), ""), expect("trace", seen(whole(ftrace.WriteTrace)), ""))
 }
 
 // resize: the buffer's size can be changed while tracing, and is read back.
@@ -123,7 +123,7 @@ func basicSnapshot() error {
 		if !on {
 			want = ""
 		}
-		errs := errors.Join(expect("tracing_on", ftrace.TracingOn(), on), expect("trace", seen(all(ftrace.WriteTrace)), want))
+		errs := errors.Join(expect("tracing_on", ftrace.TracingOn(), on), expect("trace", seen(whole(ftrace.WriteTrace)), want))
 		must(ftrace.SetTracingOn(true))
 		if errs != nil {
 			return errs
@@ -137,7 +137,7 @@ func fgraphFilter() error {
 	defer off()
 	only("function_graph", "main.inner")
 	outer(3)
-	return expect("trace", seen(all(ftrace.WriteTrace)), "inner:3")
+	return expect("trace", seen(whole(ftrace.WriteTrace)), "inner:3")
 }
 
 // fgraphFilterStack: that is still true while stacks are traced, and after.
@@ -147,10 +147,10 @@ func fgraphFilterStack() error {
 	var t stacktracer.Tracer
 	must(t.Start())
 	outer(3)
-	one := seen(all(ftrace.WriteTrace))
+	one := seen(whole(ftrace.WriteTrace))
 	must(t.Stop())
 	outer(2)
-	return errors.Join(expect("while", one, "inner:3"), expect("after", seen(all(ftrace.WriteTrace)), "inner:5"))
+	return errors.Join(expect("while", one, "inner:3"), expect("after", seen(whole(ftrace.WriteTrace)), "inner:5"))
 }
 
 // profileOf returns how often functions were called.
@@ -172,7 +172,7 @@ func fgraphProfiler() error {
 	outer(2)
 	must(ftrace.StopProfile())
 	outer(1)
-	return errors.Join(expect("trace", seen(all(ftrace.WriteTrace)), "inner:3 middle:3 outer:5"), expect("profile", profileOf(), "inner:2 middle:2 outer:3"))
+	return errors.Join(expect("trace", seen(whole(ftrace.WriteTrace)), "inner:3 middle:3 outer:5"), expect("profile", profileOf(), "inner:2 middle:2 outer:3"))
 }
 
 // funcProfiler: a filter set while function tracer and profiler run still holds after the profiler stops; clearing it restores all functions.
@@ -185,7 +185,7 @@ func funcProfiler() error {
 	outer(2)
 	must(ftrace.StopProfile())
 	outer(1)
-	errs := errors.Join(expect("trace", seen(all(ftrace.WriteTrace)), "inner:3"), expect("profile", profileOf(), "inner:2"))
+	errs := errors.Join(expect("trace", seen(whole(ftrace.WriteTrace)), "inner:3"), expect("profile", profileOf(), "inner:2"))
 	must(ftrace.SetFilter())
 	all := len(ftrace.EnabledFunctions())
 	must(ftrace.SetTracer("nop"))
@@ -256,7 +256,7 @@ func funcFilterPid() error {
 				want = fmt.Sprint("inner:", n)
 			}
 			what := fmt.Sprint(name, ", function-fork ", fork)
-			errs = append(errs, expect(what, seen(all(ftrace.WriteTrace)), want), expect(what+", instance", seen(all(in.WriteTrace)), want))
+			errs = append(errs, expect(what, seen(whole(ftrace.WriteTrace)), want), expect(what+", instance", seen(whole(in.WriteTrace)), want))
 		}
 	}
 	must(ftrace.SetOption("nofunction-fork"))
