@@ -95,10 +95,14 @@ func (t *Trace) fullName(g *goroutine) string {
 //  6. the beginning, since the end tells TestReadFile from TestReadDir and serve.func1 from
 //     serve.func2, up to the next word if that is near
 //
-// A name that the program gave a goroutine loses its beginning.
+// A name that the program gave a goroutine loses its end, as it does where it has more than MaxName
+// bytes.
 func taskName(name string, function bool, room int) string {
 	if !function {
-		return tail(name, room)
+		for room = min(room, len(name)); room > 0 && room < len(name) && !utf8.RuneStart(name[room]); {
+			room--
+		}
+		return name[:room]
 	}
 	name = strings.TrimSuffix(shortPath(name), "-fm") // of a method value
 	pkg, rest, ok := strings.Cut(name, ".")

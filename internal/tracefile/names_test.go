@@ -39,7 +39,7 @@ func TestTaskName(t *testing.T) {
 			t.Errorf("%s in %d columns: %q, want %q", c.name, c.room, got, c.want)
 		}
 	}
-	if got := taskName("connection-17", false, 11); got != "nnection-17" {
+	if got := taskName("connection-17", false, 11); got != "connection-" {
 		t.Errorf("a name that was given: %q", got)
 	}
 }
