@@ -142,14 +142,15 @@ func truncate(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), int64(n)))
 }
 
-// graph TRACE WANT: the calls of a graph, without the columns in front of them and what marks a switch of the task. A call that calls nothing is a
-// line, also where it began and ended on different CPUs.
+// graph TRACE WANT: the calls of a graph, without the columns in front of them, what marks a switch of
+// the task, and the names behind braces, which depend on the CPU. A call that calls nothing is a line,
+// also where it began and ended on different CPUs.
 func graph(ts *testscript.TestScript, neg bool, args []string) {
 	var b strings.Builder
 	last := ""
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
 		if _, call, ok := strings.Cut(line, "|  "); ok && !strings.HasPrefix(line, "#") {
-			call = closing.ReplaceAllString(call, "}")
+			call = braceName.ReplaceAllString(call, "}")
 			if open, ok := strings.CutSuffix(last, " {\n"); ok && strings.TrimSpace(call) == "}" && strings.Index(call, "}") == strings.IndexFunc(last, unicode.IsLetter) {
 				last = open + ";\n"
 				continue
@@ -164,8 +165,8 @@ func graph(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// closing is what stands behind a return that is on another CPU than its call.
-var closing = regexp.MustCompile(`\} /\* [^:]* \*/`)
+// braceName is the name behind a brace that says no more: neither a value nor how the call ended.
+var braceName = regexp.MustCompile(`\} /\* [^ ]+[^: ] \*/`)
 
 // same A B: two files of stack traces are the same but for what normal takes out. For sameframes that is also what the runtime does not print
 // of a call that is inlined.

@@ -95,10 +95,14 @@ func (t *Trace) fullName(g *goroutine) string {
 //  6. the beginning, since the end tells TestReadFile from TestReadDir and serve.func1 from
 //     serve.func2, up to the next word if that is near
 //
-// A name that the program gave a goroutine loses its end.
+// A name that the program gave a goroutine loses its end, as it does where it has more than MaxName
+// bytes.
 func taskName(name string, function bool, room int) string {
 	if !function {
-		return head(name, room)
+		for room = min(room, len(name)); room > 0 && room < len(name) && !utf8.RuneStart(name[room]); {
+			room--
+		}
+		return name[:room]
 	}
 	name = strings.TrimSuffix(shortPath(name), "-fm") // of a method value
 	pkg, rest, ok := strings.Cut(name, ".")
@@ -133,17 +137,6 @@ func generated(part string) bool {
 		}
 	}
 	return false
-}
-
-// head returns the beginning of a name.
-func head(s string, room int) string {
-	if len(s) <= room {
-		return s
-	}
-	for room > 0 && !utf8.RuneStart(s[room]) {
-		room--
-	}
-	return s[:room]
 }
 
 // tail returns the end of a name, from a word's beginning if that costs no more than a third.

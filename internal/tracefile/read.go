@@ -282,15 +282,18 @@ func ReadFile(path string) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a directory, and not a trace", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
 	head := make([]byte, HeaderSize)
 	if _, err := f.ReadAt(head, 0); err != nil || string(head[:len(Magic)]) != Magic {
 		f.Close()
 		return nil, fmt.Errorf("%s is not a trace: it does not begin with %q", path, Magic)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, err
 	}
 	size := int64(max(MinPage, min(MaxPage, le.Uint32(head[HPageSize:]))))
 	n := min(int64(le.Uint32(head[HPages:])), (info.Size()-HeaderSize+size-1)/size)

@@ -224,7 +224,7 @@ func markers() error {
 	check(ftrace.SetOption("funcgraph-proc"))
 	out := text()
 	check(ftrace.SetOption("nofuncgraph-proc"))
-	for _, want := range []string{`the lo[a-z ]*-\d+ *\| .*\|    main.noted\(\) \{\n`, `\|      /\* hello 1 \*/\n`} {
+	for _, want := range []string{`the lo[a-z ]*-\d+ +\| .*\|    main.noted\(\) \{\n`, `\|      /\* hello 1 \*/\n`} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			return fmt.Errorf("no %q in\n%s", want, out)
 		}
