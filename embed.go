@@ -6,11 +6,6 @@ package ftgo
 
 import "embed"
 
-// Hook is the source of package internal/hook.
-//
-//go:embed internal/hook/hook.go
-var Hook string
-
 // Library holds the runtime library and the packages of this module that it imports, below their paths in the module.
 //
 //go:embed internal/hook/*.go internal/pattern/*.go internal/tracefile/*.go runtime/*.go

@@ -1,8 +1,9 @@
 
-// The hooks themselves, where nothing has to be made first: appended to an assembly file of package runtime. They record as functionEnter,
-// graphEnter and graphExit of the library do (runtime/enter.go), or count as profileEnter and profileExit (runtime/profile.go), which are their
-// fallback. Nothing here is a safe point: a goroutine that is in here stays on its P, and the barrier on all Ps waits for it. Offsets come from the declarations of internal/hook, by way of go_asm.h.
-// Of a record's kinds and a page's commit word the numbers are those of internal/tracefile.
+// The hooks themselves, where nothing has to be made first. This text is appended to an assembly file of
+// package runtime. The hooks record as functionEnter, graphEnter and graphExit of the library do
+// (runtime/enter.go), or count as profileEnter and profileExit do (runtime/profile.go); the library's
+// functions are their fallback. Nothing here is a safe point: a goroutine that is in here stays on its P, and
+// the barrier on all Ps waits for it. Offsets and numbers come from internal/hook, by way of go_asm.h.
 
 // ftgo_now reads the counter.
 #define ftgo_now \
@@ -53,10 +54,10 @@ no:
 
 // ftgo_commit makes the record at SI part of the page.
 #define ftgo_commit \
-	ADDQ	$16, SI; \
+	ADDQ	$const_ftgo_RecordSize, SI; \
 	MOVQ	SI, ftgo_Processor_At(CX); \
 	MOVQ	ftgo_Processor_Page(CX), SI; \
-	INCL	4(SI); \
+	INCL	const_ftgo_PageCommit(SI); \
 	INCQ	ftgo_Goroutine_Seq(BX)
 
 // ftgo_take reports whether a function that is entered with a mask that is not zero should call its wrapper. It should not when
@@ -97,11 +98,11 @@ function:
 	JNE	yes
 	MOVL	ftgo_Site_ID(AX), R9
 	ftgo_now
-	SHLQ	$8, AX
-	ORQ	$1, AX // KindFunction
+	SHLQ	$const_ftgo_ClockShift, AX
+	ORQ	$const_ftgo_KindFunction, AX
 	MOVQ	AX, 0(SI)
-	MOVL	R9, 8(SI)
-	MOVL	DI, 12(SI)
+	MOVL	R9, const_ftgo_RecordFunc(SI)
+	MOVL	DI, const_ftgo_RecordUpper(SI)
 	ftgo_commit
 	XORL	AX, AX
 	RET
@@ -123,13 +124,13 @@ TEXT runtime·ftgo_enter<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-16
 	MOVQ	AX, R9
 	ftgo_now
 	MOVQ	AX, R10
-	SHLQ	$8, R10
-	ORQ	$2, R10 // KindEntry
+	SHLQ	$const_ftgo_ClockShift, R10
+	ORQ	$const_ftgo_KindEntry, R10
 	MOVQ	R10, 0(SI)
 	MOVL	ftgo_Site_ID(R9), R11
-	MOVL	R11, 8(SI)
+	MOVL	R11, const_ftgo_RecordFunc(SI)
 	MOVL	ftgo_Goroutine_Depth(BX), R12
-	MOVL	R12, 12(SI)
+	MOVL	R12, const_ftgo_RecordUpper(SI)
 	INCL	R12
 	MOVL	R12, ftgo_Goroutine_Depth(BX)
 	ftgo_commit
@@ -189,11 +190,11 @@ TEXT runtime·ftgo_exit<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-8
 	MOVQ	ftgo_Frame_Func(DI), R9
 	MOVL	ftgo_Site_ID(R9), R9
 	ftgo_now
-	SHLQ	$8, AX
-	ORQ	$3, AX // KindReturn
+	SHLQ	$const_ftgo_ClockShift, AX
+	ORQ	$const_ftgo_KindReturn, AX
 	MOVQ	AX, 0(SI)
-	MOVL	R9, 8(SI)
-	MOVL	R12, 12(SI)
+	MOVL	R9, const_ftgo_RecordFunc(SI)
+	MOVL	R12, const_ftgo_RecordUpper(SI)
 	MOVL	R12, ftgo_Goroutine_Depth(BX)
 	MOVQ	DI, ftgo_Goroutine_Top(BX)
 	ftgo_commit
@@ -254,10 +255,10 @@ outermost:
 	CMPQ	AX, ftgo_Stat_Max(SI)
 	JHI	longest
 bucket: // tracefile.Bucket
-	SHRQ	$49, R10
-	SUBQ	$(1023<<3), R10
+	SHRQ	$const_ftgo_HistShift, R10
+	SUBQ	$const_ftgo_HistZero, R10
 	JCS	first
-	CMPQ	R10, $335
+	CMPQ	R10, $const_ftgo_HistLast
 	JHI	last
 pending:
 	LEAQ	ftgo_Stat__size(SI)(R10*4), R10
@@ -274,7 +275,7 @@ first:
 	XORL	R10, R10
 	JMP	pending
 last:
-	MOVL	$335, R10
+	MOVL	$const_ftgo_HistLast, R10
 	JMP	pending
 slow:
 	JMP	runtime·ftgo_exitSlow<ABIInternal>(SB)

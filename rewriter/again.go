@@ -46,7 +46,7 @@ func (w *writer) again(f *file, d *ast.FuncDecl, args, params []string) string {
 		return ""
 	}
 	all := strings.Join(types, ", ")
-	same := w.declare(f, "3", "runtime.ftgo_same", all, " ("+all+")", "")
+	same := w.declare(f, kindSame, "runtime.ftgo_same", all, " ("+all+")", "")
 	list := strings.Join(names, ", ")
 	return fmt.Sprintf("%s = %s(%[1]s)", list, same)
 }

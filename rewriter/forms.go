@@ -30,7 +30,7 @@ import (
 //
 // The wrapper of a method is a function, not a method: it stays out of method sets, type descriptors and the wrappers that
 // embedding makes. On a generic receiver it is a method, since there the type's constraints would be needed.
-func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
+func (w *writer) reEntry(f *file, d *ast.FuncDecl, at site) {
 	var recvArg, recvParam string
 	var generic bool
 	wrapper := d.Name.Name
@@ -38,18 +38,17 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		var base string
 		base, _, generic = receiver(d)
 		recv := d.Recv.List[0]
-		recvArg = w.nameParam(f, recv, 0, hook.Prefix+"r")
-		recvParam = hook.Prefix + "r " + f.text(recv.Type)
+		recvArg = w.nameParam(f, recv, 0, generated(localReceiver, ""))
+		recvParam = generated(localReceiver, "") + " " + f.text(recv.Type)
 		if !generic {
 			wrapper = base + "_" + wrapper
 		}
 	}
-	fn := w.names[len(w.names)-1]
-	prefix, form := hook.Prefix, fn.Form
-	if form == Hidden {
-		prefix += "0" // for package runtime: a literal lies between the function and the wrapper
+	kind := ""
+	if at.Form == Hidden {
+		kind = kindHidden
 	}
-	wrapper = w.unique(prefix+wrapper, num)
+	wrapper = w.unique(generated(kind, wrapper), at.num)
 
 	// The parameters: the original's own names in the dispatch, fresh ones in the wrapper, where nothing can hide what it calls.
 	var params, args, freshArgs []string
@@ -60,14 +59,14 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 			dots, typ = "...", "..."+f.text(e.Elt) // without a line break between the two, which may not follow []
 		}
 		for i := range max(1, len(p.Names)) {
-			fresh := fmt.Sprintf("%sp%d", hook.Prefix, n)
+			fresh := local(localParam, n)
 			n++
 			args = append(args, w.nameParam(f, p, i, fresh)+dots)
 			freshArgs = append(freshArgs, fresh+dots)
 			params = append(params, fresh+" "+typ)
 		}
 	}
-	bySymbol := !isGeneric(d) && !w.opt.Assembly[w.symbol(d)] && !(w.mayInline(fn) && w.holdsPointers(d))
+	bySymbol := !isGeneric(d) && !w.opt.Assembly[w.symbol(d)] && !(w.mayInline(at.Func) && w.holdsPointers(d))
 	if bySymbol && w.share {
 		for i, a := range args {
 			if variadic, ok := strings.CutSuffix(a, "..."); ok {
@@ -78,7 +77,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		if d.Recv != nil {
 			args, params = append([]string{recvArg}, args...), append([]string{recvParam}, params...)
 		}
-		w.dispatchShared(f, d, num, wrapper, form, args, params)
+		w.dispatchShared(f, d, at, wrapper, args, params)
 		return
 	}
 	var tparams, targs []string
@@ -87,7 +86,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 			for i, id := range p.Names {
 				name := id.Name
 				if name == "_" {
-					name = fmt.Sprintf("%st%d", hook.Prefix, len(targs))
+					name = local(localTypeParam, len(targs))
 					f.edits.replace(f.off(id.Pos()), f.off(id.End()), name+f.directive(w.fset, id.End(), true))
 				}
 				targs = append(targs, name)
@@ -113,7 +112,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	case d.Recv != nil:
 		call = wrapper + targList + "(" + strings.Join(append([]string{recvArg}, args...), ", ") + ")"
 	}
-	w.dispatch(f, d, num, form, call, len(results) > 0, "")
+	w.dispatch(f, d, at, call, len(results) > 0, "")
 
 	// The wrapper.
 	callee := d.Name.Name + targList
@@ -121,30 +120,30 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	switch {
 	case generic:
 		head += "(" + recvParam + ") " + wrapper + tparamList
-		callee = hook.Prefix + "r." + callee
+		callee = generated(localReceiver, "") + "." + callee
 	case d.Recv != nil:
 		head += wrapper + tparamList
 		params = append([]string{recvParam}, params...)
-		callee = hook.Prefix + "r." + callee
+		callee = generated(localReceiver, "") + "." + callee
 	default:
 		head += wrapper + tparamList
 	}
 	alias := ""
-	if bySymbol && form != Hidden {
-		callee = aliasName(wrapper)
+	if bySymbol && at.Form != Hidden {
+		callee = ofWrapper(kindSelf, wrapper)
 		if d.Recv != nil {
-			freshArgs = append([]string{hook.Prefix + "r"}, freshArgs...)
+			freshArgs = append([]string{generated(localReceiver, "")}, freshArgs...)
 		}
 		alias = fmt.Sprintf("\n//go:noescape\n//go:linkname %s %s\nfunc %[1]s(%[3]s)%[4]s\n", callee, w.symbol(d), strings.Join(params, ", "), inParentheses(results))
 		f.importUnsafe(w.fset)
 	}
 	enter := "ftgo_enter"
-	if form == Hidden {
+	if at.Form == Hidden {
 		enter = "ftgo_enterInlined"
 	}
 	keep, decl := w.keep(f, d, wrapper, tparams)
 	fmt.Fprintf(&f.tail, "\n%s\n", f.directive(w.fset, d.Type.Func, false))
-	writeWrapper(&f.tail, fmt.Sprintf("%s(%s)", head, strings.Join(params, ", ")), fmt.Sprintf("%s(&ftgo_sites[%s])", enter, num),
+	writeWrapper(&f.tail, fmt.Sprintf("%s(%s)", head, strings.Join(params, ", ")), fmt.Sprintf("%s(%s)", enter, at.addr()),
 		fmt.Sprintf("%s(%s)", callee, strings.Join(freshArgs, ", ")), f.results(d.Type), keep)
 	f.tail.WriteString(alias + decl)
 }
@@ -167,7 +166,7 @@ func (w *writer) keep(f *file, d *ast.FuncDecl, wrapper string, tparams []string
 	if letters == "" || strings.Contains("FDCZ", letters[:1]) {
 		return "", ""
 	}
-	name, to := hook.Prefix+"2"+strings.TrimPrefix(wrapper, hook.Prefix), "ftgo_keep"
+	name, to := ofWrapper(kindKeep, wrapper), "ftgo_keep"
 	if small(letters[0]) && len(letters) == 1 {
 		to += letters
 	}
@@ -198,18 +197,18 @@ func (w *writer) holdsPointers(d *ast.FuncDecl) bool {
 }
 
 // dispatch puts the check in front of a function's body; call is what it does while on, and again what it does when it has been entered a second time.
-func (w *writer) dispatch(f *file, d *ast.FuncDecl, num string, form Form, call string, returns bool, again string) {
-	if form == Hidden {
+func (w *writer) dispatch(f *file, d *ast.FuncDecl, at site, call string, returns bool, again string) {
+	if at.Form == Hidden {
 		if names := w.nameResults(f, d.Type); len(names) > 0 {
 			call = strings.Join(names, ", ") + " = " + call
 		}
 		hidden := func(check string) string {
 			return fmt.Sprintf(" var ftgo_d ftgo_bool; %s[0] = func() (_ struct{}) { if %s { %s; ftgo_d = ftgo_true }; return }(); if ftgo_d { return }", w.opt.Hide, check, call)
 		}
-		mask, take := "ftgo_mask["+num+"] != 0", "ftgo_takeInlined(&ftgo_sites["+num+"])"
-		text := " if " + mask + " {" + hidden(take) + " }"
-		if costHidden(w.names[len(w.names)-1].Cost) == tightCost {
-			text = hidden(mask + " && " + take)
+		take := "ftgo_takeInlined(" + at.addr() + ")"
+		text := " if " + at.on() + " {" + hidden(take) + " }"
+		if costHidden(at.Cost) == tightCost {
+			text = hidden(at.on() + " && " + take)
 		}
 		f.insertAtBody(w.fset, d.Body, text)
 		return
@@ -220,15 +219,10 @@ func (w *writer) dispatch(f *file, d *ast.FuncDecl, num string, form Form, call 
 		call += "; return"
 	}
 	if again != "" {
-		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { if ftgo_take(&ftgo_sites[%s]) { %s }; %s }", num, num, call, again))
+		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if %s { if ftgo_take(%s) { %s }; %s }", at.on(), at.addr(), call, again))
 		return
 	}
-	f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 && ftgo_take(&ftgo_sites[%s]) { %s }", num, num, call))
-}
-
-// aliasName is the name under which a wrapper calls its function.
-func aliasName(wrapper string) string {
-	return hook.Prefix + "1" + strings.TrimPrefix(wrapper, hook.Prefix)
+	f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if %s && ftgo_take(%s) { %s }", at.on(), at.addr(), call))
 }
 
 // symbol returns the name that the linker knows a function by.
@@ -285,14 +279,14 @@ func (f *file) importUnsafe(fset *token.FileSet) {
 }
 
 // inPlace writes the conditional deferred exit. For what cannot name itself.
-func (w *writer) inPlace(f *file, body *ast.BlockStmt, num string) {
-	f.insertAtBody(w.fset, body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { defer ftgo_exit(ftgo_enterHere(&ftgo_sites[%s])) }", num, num))
+func (w *writer) inPlace(f *file, body *ast.BlockStmt, at site) {
+	f.insertAtBody(w.fset, body, fmt.Sprintf(" if %s { defer ftgo_exit(ftgo_enterHere(%s)) }", at.on(), at.addr()))
 }
 
 // unique returns a name for a wrapper that no other has.
-func (w *writer) unique(name, num string) string {
+func (w *writer) unique(name string, num int) string {
 	if w.wrappers[name] {
-		name += "_" + num
+		name = fmt.Sprintf("%s_%d", name, num)
 	}
 	w.wrappers[name] = true
 	return name

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-
-	"github.com/ftgo/ftgo/internal/hook"
 )
 
 // A small function can be hooked and still be inlined if its check does not count against the inliner's budget. The inliner charges nothing
@@ -66,7 +64,7 @@ func (w *writer) nameResults(f *file, t *ast.FuncType) (names []string) {
 	}
 	for _, r := range t.Results.List {
 		for i := range max(1, len(r.Names)) {
-			fresh := fmt.Sprintf("%so%d", hook.Prefix, len(names))
+			fresh := local(localNamed, len(names))
 			if !t.Results.Opening.IsValid() {
 				f.edits.insert(f.off(r.Type.Pos()), "("+fresh+" "+f.directive(w.fset, r.Type.Pos(), true))
 				f.edits.insert(f.off(r.Type.End()), ")")

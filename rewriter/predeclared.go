@@ -2,7 +2,6 @@ package rewriter
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -25,16 +24,19 @@ func (w *writer) redeclared() bool {
 	return false
 }
 
-var shapeUse = regexp.MustCompile(`\b(ftgo_Site|ftgo_Table)\b`)
-
 // inferredTable is the table of a package that redeclares what the other form names. Nothing in a package escapes its scope but type
 // parameters, so the types are generic, over parameters with the names of the predeclared types, and instantiated with the types
 // of constants. The hooks are variables then, and the table is filled in when the package is initialized. A rune stands for uint32.
 func (w *writer) inferredTable(t tableData) []byte {
 	list := "[" + strings.Join(predeclared, ", ") + "]"
 	params := "[" + strings.Join(predeclared, ", ") + " interface{}]"
-	types := shapeUse.ReplaceAllString(shapeTypes(), "${1}"+list)
-	types = strings.ReplaceAll(types, list+" struct", params+" struct")
+	types := shapeTypes()
+	for _, c := range [][2]string{{"ftgo_Site", "ftgo_Site" + list}, {"ftgo_Table", "ftgo_Table" + list}, {list + " struct", params + " struct"}} {
+		var err error
+		if types, err = substitute(types, c[0], c[1]); err != nil {
+			panic(err) // of our own source
+		}
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "//go:build go1.21\n\npackage %s\n\nimport ftgo_unsafe \"unsafe\"\n\n%s", t.Package, types)
 	fmt.Fprintf(&b, `

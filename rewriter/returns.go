@@ -6,8 +6,6 @@ import (
 	"go/token"
 	"slices"
 	"strings"
-
-	"github.com/ftgo/ftgo/internal/hook"
 )
 
 // A function literal cannot be entered a second time, since nothing names it. A deferred exit would cost it some 18 instructions while off,
@@ -155,9 +153,9 @@ func (w *writer) findExits(lit *ast.FuncLit) *exits {
 }
 
 // atReturns writes that hook.
-func (w *writer) atReturns(f *file, lit *ast.FuncLit, num string, e *exits) {
+func (w *writer) atReturns(f *file, lit *ast.FuncLit, at site, e *exits) {
 	names := strings.Join(w.nameResults(f, lit.Type), ", ")
-	entry := fmt.Sprintf(" ftgo_t := 0; if ftgo_mask[%s] != 0 { ftgo_t = ftgo_enterAt(&ftgo_sites[%s]) }", num, num)
+	entry := fmt.Sprintf(" ftgo_t := 0; if %s { ftgo_t = ftgo_enterAt(%s) }", at.on(), at.addr())
 	if len(e.loops) > 0 {
 		entry = " ftgo_out := 0 != 0;" + entry
 	}
@@ -165,7 +163,7 @@ func (w *writer) atReturns(f *file, lit *ast.FuncLit, num string, e *exits) {
 	const leave = "if ftgo_t != 0 { ftgo_exitAt(ftgo_t) }"
 	for i, l := range e.loops {
 		if l.label == "" {
-			l.label = fmt.Sprintf("%sb%d", hook.Prefix, i)
+			l.label = local(localLoop, i)
 			f.edits.insert(f.off(l.stmt.Pos()), l.label+": "+f.directive(w.fset, l.stmt.Pos(), true))
 		}
 	}

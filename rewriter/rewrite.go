@@ -11,7 +11,6 @@ import (
 	"go/parser"
 	"go/token"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ftgo/ftgo/internal/hook"
@@ -300,10 +299,10 @@ func (w *writer) file(f *file) {
 }
 
 // number gives a hooked function its number in the package.
-func (w *writer) number(f *file, fn Func) string {
+func (w *writer) number(f *file, fn Func) site {
 	f.hooked = true
 	w.names = append(w.names, fn)
-	return strconv.Itoa(len(w.names) - 1)
+	return site{fn, len(w.names) - 1}
 }
 
 func (w *writer) add(f *file, pos token.Pos, name string, form Form, reason string, cost int) Func {

@@ -1,7 +1,6 @@
 package rewriter
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -234,10 +233,14 @@ func compileRuntime(c *toolexec.Compile) error {
 	if err != nil {
 		return err
 	}
-	inlines := slices.ContainsFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, "-pgoprofile") })
+	profiled := slices.ContainsFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, "-pgoprofile") })
 	for _, f := range added {
-		if inlines {
-			f.Src = bytes.Replace(f.Src, []byte("const ftgo_inlines = false"), []byte("const ftgo_inlines = true"), 1)
+		if profiled && f.Name == hooksFile {
+			src, err := substitute(string(f.Src), "const ftgo_inlines = false", "const ftgo_inlines = true")
+			if err != nil {
+				return err
+			}
+			f.Src = []byte(src)
 		}
 		name := filepath.Join(dir, f.Name)
 		if err := os.WriteFile(name, f.Src, 0o666); err != nil {

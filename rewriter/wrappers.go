@@ -359,17 +359,17 @@ func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 // The compiler knows nothing of either name. If the function named itself, it and its wrapper would be recursive to escape analysis, which takes
 // what goes from a parameter to a result of a recursive function to be lost to the heap, and to the inliner. What the body does with its
 // parameters the compiler sees in the body. Functions of a file that have the same types share the first of the two declarations.
-func (w *writer) dispatchShared(f *file, d *ast.FuncDecl, num, alias string, form Form, args, params []string) {
+func (w *writer) dispatchShared(f *file, d *ast.FuncDecl, at site, own string, args, params []string) {
 	results := f.results(d.Type) // before they are given names
-	wrapper := w.declare(f, "4", w.shared(f, d, form), strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), inParentheses(results),
+	wrapper := w.declare(f, kindCall, w.shared(f, d, at.Form), strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), inParentheses(results),
 		f.directive(w.fset, d.Type.Func, false))
-	self := aliasName(alias)
-	call := fmt.Sprintf("%s(%s)", wrapper, strings.Join(append(args, "&ftgo_sites["+num+"]", self), ", "))
+	self := ofWrapper(kindSelf, own)
+	call := fmt.Sprintf("%s(%s)", wrapper, strings.Join(append(args, at.addr(), self), ", "))
 	again := ""
-	if form == ReEntry {
+	if at.Form == ReEntry {
 		again = w.again(f, d, args, params)
 	}
-	w.dispatch(f, d, num, form, call, len(results) > 0, again)
+	w.dispatch(f, d, at, call, len(results) > 0, again)
 	fmt.Fprintf(&f.tail, "\n//go:linkname %s %s\nfunc %[1]s()\n", self, w.symbol(d))
 	f.importUnsafe(w.fset)
 }
@@ -382,7 +382,7 @@ func (w *writer) declare(f *file, kind, symbol, params, results, at string) stri
 		if f.declared == nil {
 			f.declared = map[string]string{}
 		}
-		name = fmt.Sprintf("%s%s_%d", hook.Prefix, kind, w.declared)
+		name = generated(kind, strconv.Itoa(w.declared))
 		w.declared++
 		f.declared[key] = name
 		if at != "" {
@@ -415,9 +415,9 @@ func variable(x ast.Expr) string {
 // package that package runtime does not have.
 func (w *writer) shared(f *file, d *ast.FuncDecl, form Form) string {
 	s := w.signature(f, d)
-	name := hook.Prefix + "w" + s.name
+	name := generated(kindShared, s.name)
 	if form == Hidden {
-		name = hook.Prefix + "0w" + s.name
+		name = generated(kindHidden+kindShared, s.name)
 	}
 	if w.sources[name] == "" {
 		var b bytes.Buffer
@@ -445,12 +445,12 @@ func (w *writer) shared(f *file, d *ast.FuncDecl, form Form) string {
 // write writes a wrapper.
 func (s signature) write(b *bytes.Buffer, name string) {
 	enter := "ftgo_enter"
-	if strings.HasPrefix(name, hook.Prefix+"0") {
+	if strings.HasPrefix(name, hook.HiddenPrefix) {
 		enter = "ftgo_enterInlined"
 	}
 	var params, args []string
 	for i, t := range s.params {
-		args = append(args, fmt.Sprintf("%sp%d", hook.Prefix, i))
+		args = append(args, local(localParam, i))
 		params = append(params, args[i]+" "+t)
 	}
 	params = append(params, "ftgo_s *ftgo_Site", fmt.Sprintf("ftgo_f func(%s)%s", strings.Join(s.params, ", "), inParentheses(s.results)))
@@ -480,7 +480,7 @@ func writeWrapper(b *bytes.Buffer, head, enter, call string, results []string, k
 	}
 	var names, typed []string
 	for i, t := range results {
-		names = append(names, fmt.Sprintf("%sr%d", hook.Prefix, i))
+		names = append(names, local(localResult, i))
 		typed = append(typed, names[i]+" "+t)
 	}
 	fmt.Fprintf(b, "%s (%s) { ftgo_t := %s; defer ftgo_exit(ftgo_t); %s = %s; if ftgo_keeps != 0 { %s }; return }\n",
@@ -496,7 +496,7 @@ var wrapperList string
 var hosted = func() map[string]bool {
 	m := map[string]bool{}
 	for name := range strings.FieldsSeq(wrapperList) {
-		m[hook.Prefix+name] = true
+		m[generated("", name)] = true
 	}
 	return m
 }()
@@ -506,7 +506,7 @@ func hostedWrappers() []byte {
 	var b bytes.Buffer
 	for name := range strings.FieldsSeq(wrapperList) {
 		var s signature
-		_, letters, _ := strings.Cut(name, "w")
+		_, letters, _ := strings.Cut(name, kindShared)
 		params, results, _ := strings.Cut(letters, "_")
 		for i := range len(params) {
 			s.params = append(s.params, letterTypes[params[i]])
@@ -514,8 +514,8 @@ func hostedWrappers() []byte {
 		for i := range len(results) {
 			s.results = append(s.results, letterTypes[results[i]])
 		}
-		fmt.Fprintf(&b, "\n//go:linkname %s%s", hook.Prefix, name)
-		s.write(&b, hook.Prefix+name)
+		fmt.Fprintf(&b, "\n//go:linkname %s", generated("", name))
+		s.write(&b, generated("", name))
 	}
 	return b.Bytes()
 }

@@ -24,6 +24,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/ftgo/ftgo/internal/hook"
 	"github.com/ftgo/ftgo/rewriter"
 )
 
@@ -197,9 +198,9 @@ func printWrappers(dirs []string) error {
 					return err
 				}
 				for name := range res.Wrappers {
-					hidden := strings.HasPrefix(name, "ftgo_0")
+					hidden := strings.HasPrefix(name, hook.HiddenPrefix)
 					if hidden == (opt.Hide != "") {
-						packages[strings.TrimPrefix(name, "ftgo_")]++
+						packages[strings.TrimPrefix(name, hook.Prefix)]++
 					}
 				}
 			}
