@@ -365,11 +365,11 @@ func (w *writer) dispatchShared(f *file, d *ast.FuncDecl, at site, own string, a
 		f.directive(w.fset, d.Type.Func, false))
 	self := ofWrapper(kindSelf, own)
 	call := fmt.Sprintf("%s(%s)", wrapper, strings.Join(append(args, at.addr(), self), ", "))
-	again := ""
+	refresh := ""
 	if at.Form == ReEntry {
-		again = w.again(f, d, args, params)
+		refresh = w.refresh(f, d, args, params)
 	}
-	w.dispatch(f, d, at, call, len(results) > 0, again)
+	w.dispatch(f, d, at, call, len(results) > 0, refresh)
 	fmt.Fprintf(&f.tail, "\n//go:linkname %s %s\nfunc %[1]s()\n", self, w.symbol(d))
 	f.importUnsafe(w.fset)
 }

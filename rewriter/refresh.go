@@ -17,7 +17,7 @@ import (
 // calls, the compiler stores it once for both, where the two ways part: on entry, off as well. With values of its own behind the hook the body is compiled
 // as it would be without: cmd/compile/internal/ssa/regalloc.go, placeSpills. It is "" if that cannot make a difference, or could make another: a parameter
 // that literals hold is to have one value.
-func (w *writer) again(f *file, d *ast.FuncDecl, args, params []string) string {
+func (w *writer) refresh(f *file, d *ast.FuncDecl, args, params []string) string {
 	if !inRegisters[w.opt.Arch] {
 		return ""
 	}
