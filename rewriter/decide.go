@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// declInfo is what the decision on a declared function needs but for its cost.
+// A declInfo holds what form needs to know of a declared function, except its cost.
 type declInfo struct {
 	file   *file
 	name   string
 	pragma string
 }
 
-// describe collects that, for all functions.
+// describe fills w.decls with a declInfo for each declared function.
 func (w *writer) describe() {
 	w.decls = map[*ast.FuncDecl]declInfo{}
 	inits := 0
@@ -37,7 +37,8 @@ func (w *writer) describe() {
 	}
 }
 
-// built returns what a function costs the inliner as it is built, with its hook if it has one; -1 if it is not inlined. Its body costs cost.
+// built returns the cost of inlining a function in the form in which it will be compiled, and -1 if
+// that cannot be inlined. cost is what the body costs without a hook.
 func (w *writer) built(d *ast.FuncDecl, cost int) int {
 	info, ok := w.decls[d]
 	if !ok {
@@ -52,7 +53,7 @@ func (w *writer) built(d *ast.FuncDecl, cost int) int {
 	return cost
 }
 
-// funcDecl decides on a declared function, and hooks it.
+// funcDecl decides on a declared function and on the literals in it, and hooks them.
 func (w *writer) funcDecl(f *file, d *ast.FuncDecl) {
 	info := w.decls[d]
 	name, cost := info.name, w.costs.decl(d)
@@ -71,7 +72,8 @@ func (w *writer) funcDecl(f *file, d *ast.FuncDecl) {
 	}
 }
 
-// form decides how a function is hooked, or says why it is not. Its body costs the inliner cost.
+// form returns the form of a declared function, with the reason for Inlined and Alone. cost is what
+// inlining the body costs.
 func (w *writer) form(info declInfo, d *ast.FuncDecl, cost int) (Form, string) {
 	f, name := info.file, info.name
 	if d.Body == nil {
@@ -122,7 +124,8 @@ func (w *writer) form(info declInfo, d *ast.FuncDecl, cost int) (Form, string) {
 	return ReEntry, ""
 }
 
-// calledByTesting reports whether package testing calls a function, so that it remains one however small it is.
+// calledByTesting reports whether package testing calls a function. The compiler does not inline
+// such a call, however small the function is.
 func calledByTesting(d *ast.FuncDecl) bool {
 	if d.Recv != nil {
 		return false
@@ -135,7 +138,8 @@ func calledByTesting(d *ast.FuncDecl) bool {
 	return false
 }
 
-// shadowsItself reports whether a type parameter hides the function from its wrapper.
+// shadowsItself reports whether a type parameter of a function has the function's name, so that the
+// name is not that of the function in its body and its wrapper.
 func shadowsItself(d *ast.FuncDecl) bool {
 	if d.Recv != nil || d.Type.TypeParams == nil {
 		return false
@@ -150,7 +154,7 @@ func shadowsItself(d *ast.FuncDecl) bool {
 	return false
 }
 
-// forbids lists the directives of functions that must stay as they are, with the reason.
+// forbids maps the directives that rule a hook out to the reason for that.
 var forbids = map[string]string{
 	"go:nosplit":            "//go:nosplit: its stack frame must not grow",
 	"go:norace":             "//go:norace: it runs where the race detector must not be called, and nor must we",
@@ -169,8 +173,8 @@ var forbids = map[string]string{
 	"go:cgo_import_dynamic": "cgo generated it",
 }
 
-// pragmas maps functions to the reason why a directive forbids a hook. The compiler gives a directive to the next declaration,
-// whatever lies between.
+// pragmas maps functions to the reason why a directive rules a hook out. As in the compiler, a
+// directive belongs to the next declaration, whatever lies between the two.
 func pragmas(f *ast.File) map[*ast.FuncDecl]string {
 	var list []*ast.Comment
 	for _, g := range f.Comments {

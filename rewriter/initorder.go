@@ -7,10 +7,11 @@ import (
 	"go/types"
 )
 
-// numberInitializers numbers the function literals of package-level variables as the compiler does, which holds all initializers in one
-// function: in the order in which the variables are initialized.
+// numberInitializers numbers the function literals in initializers of package-level variables. The
+// compiler holds all initializers in one function, in the order in which the variables are
+// initialized, and numbers the literals in that order.
 func (w *writer) numberInitializers(trees []*ast.File) {
-	var inits []ast.Expr // that hold literals, in the order of the source
+	var inits []ast.Expr // initializers that hold literals, in source order
 	for _, f := range trees {
 		for _, d := range f.Decls {
 			d, ok := d.(*ast.GenDecl)
@@ -41,11 +42,12 @@ func (w *writer) numberInitializers(trees []*ast.File) {
 	}
 }
 
-// reach follows names from initializers: it returns the functions that they may call, and whether one of them may have to wait for a
-// variable that is initialized further down. Types are not looked at, so a name stands for everything that bears it.
+// reach follows names from initializers. It returns the functions that the initializers may call,
+// and whether an initializer may depend on a variable that is initialized further down. It does not
+// look at types: a name stands for every declaration with that name.
 func reach(trees []*ast.File, inits []ast.Expr) (reached map[*ast.FuncDecl]bool, later bool) {
-	funcs := map[string][]*ast.FuncDecl{} // methods too
-	vars := map[string]ast.Expr{}         // their initializers
+	funcs := map[string][]*ast.FuncDecl{} // functions and methods, by name
+	vars := map[string]ast.Expr{}         // initializers of variables, by name
 	for _, f := range trees {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
@@ -95,8 +97,9 @@ func reach(trees []*ast.File, inits []ast.Expr) (reached map[*ast.FuncDecl]bool,
 	return reached, later
 }
 
-// initOrder returns the initializers of the package's variables in the order in which they run. Imported packages are not looked at: nothing in
-// them depends on this one. Nor are functions that no initializer reaches.
+// initOrder returns the initializers of the package's variables in the order in which they run. It
+// looks at no imported package, since those cannot depend on this one, and at no function that
+// initializers do not reach.
 func (w *writer) initOrder(trees []*ast.File, reached map[*ast.FuncDecl]bool) (order []ast.Expr) {
 	files := make([]*ast.File, len(trees))
 	for i, f := range trees {
@@ -111,7 +114,7 @@ func (w *writer) initOrder(trees []*ast.File, reached map[*ast.FuncDecl]bool) (o
 	info := &types.Info{}
 	conf := types.Config{Importer: noImports{}, Error: func(error) {}, FakeImportC: true}
 	func() {
-		defer func() { recover() }() // on code that does not compile, package types has faults of its own
+		defer func() { recover() }() // package types can panic on code that does not compile
 		conf.Check(w.path, w.fset, files, info)
 	}()
 	for _, init := range info.InitOrder {
@@ -129,7 +132,7 @@ func (noImports) Import(path string) (*types.Package, error) {
 	return nil, errors.New("not looked at")
 }
 
-// outermost returns the function literals below a node that no other literal holds.
+// outermost returns the function literals below a node, without literals in literals.
 func outermost(n ast.Node) (list []*ast.FuncLit) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		lit, ok := n.(*ast.FuncLit)

@@ -5,7 +5,7 @@ import (
 	"go/token"
 )
 
-// funcName is the name of a declared function as it stands in stack traces, without the package.
+// funcName returns the name of a declared function as in stack traces, without the package.
 func funcName(d *ast.FuncDecl, aliases map[string]ast.Expr) string {
 	name := d.Name.Name
 	if d.Type.TypeParams != nil {
@@ -24,12 +24,14 @@ func funcName(d *ast.FuncDecl, aliases map[string]ast.Expr) string {
 	return base + "." + name
 }
 
-// receiver takes a receiver's type apart.
+// receiver returns the name of a method's receiver type, whether the receiver is a pointer, and
+// whether the type is generic.
 func receiver(d *ast.FuncDecl) (base string, ptr, generic bool) {
 	return namedType(d.Recv.List[0].Type, nil)
 }
 
-// namedType takes the type of a receiver apart, and what it is an alias for.
+// namedType returns the name of a receiver's type, whether it is a pointer, and whether it is generic.
+// It follows aliases.
 func namedType(t ast.Expr, aliases map[string]ast.Expr) (base string, ptr, generic bool) {
 	for seen := 0; ; {
 		switch x := t.(type) {
@@ -55,7 +57,8 @@ func namedType(t ast.Expr, aliases map[string]ast.Expr) (base string, ptr, gener
 	}
 }
 
-// aliases maps the package's alias declarations to what they stand for: stack traces name a method after the type itself.
+// aliases maps the alias declarations of a package to the types that they stand for: stack traces
+// name methods after the type itself.
 func aliases(files []*ast.File) map[string]ast.Expr {
 	m := map[string]ast.Expr{}
 	for _, f := range files {

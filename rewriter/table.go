@@ -7,16 +7,17 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// tableData is what the table of a package holds.
+// A tableData holds what the table of a package says.
 type tableData struct {
-	Package             string // its name
+	Package             string // the package's name
 	ABI, N, Kept, Alone int
 	Path                string
-	Names, Left         string // as Go strings
+	Names, Left         string // Go string literals
 }
 
-// table returns the file that declares the masks, sites and names of the package, and registers them. Its only initializer is the
-// first of the first file, so it runs before anything else in the package (Go specification, Package initialization).
+// table returns the file that declares the package's masks, sites and table, and registers the
+// table. That is done by the first initializer of the first file, so it runs before anything else
+// in the package (Go specification, Package initialization).
 func (w *writer) table() []byte {
 	t := tableData{Package: w.files[0].tree.Name.Name, ABI: hook.ABI, N: len(w.names), Path: w.path, Names: w.nameList(), Left: w.leftList()}
 	for _, fn := range w.funcs {
@@ -88,7 +89,7 @@ func ftgo_exitAt(int)
 	return []byte(b.String())
 }
 
-// leftList returns Table.Left as a Go string.
+// leftList returns Table.Left as a Go string literal.
 func (w *writer) leftList() string {
 	var b strings.Builder
 	for _, fn := range w.funcs {
@@ -99,7 +100,7 @@ func (w *writer) leftList() string {
 	return fmt.Sprintf("%q", b.String())
 }
 
-// nameList returns Table.Names as a Go string.
+// nameList returns Table.Names as a Go string literal.
 func (w *writer) nameList() string {
 	var b strings.Builder
 	file := ""
