@@ -80,7 +80,7 @@ func (w *writer) form(info declInfo, d *ast.FuncDecl, cost int) (Form, string) {
 		return Alone, "it has no body"
 	}
 	if d.Name.Name == "_" {
-		return Alone, "nobody can call it"
+		return Alone, "it cannot be called"
 	}
 	if d.Recv != nil {
 		if len(d.Recv.List) != 1 || len(d.Recv.List[0].Names) > 1 {
@@ -157,7 +157,7 @@ func shadowsItself(d *ast.FuncDecl) bool {
 // forbids maps the directives that rule a hook out to the reason for that.
 var forbids = map[string]string{
 	"go:nosplit":            "//go:nosplit: its stack frame must not grow",
-	"go:norace":             "//go:norace: it runs where the race detector must not be called, and nor must we",
+	"go:norace":             "//go:norace: it runs where neither the race detector nor hooks may be called",
 	"go:nowritebarrier":     "//go:nowritebarrier",
 	"go:nowritebarrierrec":  "//go:nowritebarrierrec",
 	"go:yeswritebarrierrec": "//go:yeswritebarrierrec",

@@ -7,8 +7,8 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// Generated functions are named hook.Prefix, a kind, and a name or a number. The wrapper that a function
-// has for itself is of no kind: ftgo_F, ftgo_T_M.
+// Generated functions are named hook.Prefix, a kind, and a name or a number. The wrapper that a
+// function has for itself is of no kind: ftgo_F, ftgo_T_M.
 const (
 	kindHidden = "0"  // wrapper of a function that may be inlined with its hook: hook.HiddenPrefix
 	kindSelf   = "1"  // the hooked function itself, by linkname
@@ -21,13 +21,14 @@ const (
 // generated returns the name of a generated function.
 func generated(kind, name string) string { return hook.Prefix + kind + name }
 
-// ofWrapper returns the name of a function that goes with a wrapper, such as the wrapped function itself.
+// ofWrapper returns the name of a function that goes with a wrapper, such as the wrapped function
+// itself.
 func ofWrapper(kind, wrapper string) string {
 	return generated(kind, strings.TrimPrefix(wrapper, hook.Prefix))
 }
 
-// Generated parameters, results and labels are named hook.Prefix, a kind, and a number from 0; a receiver has
-// no number.
+// Generated parameters, results and labels are named hook.Prefix, a kind, and a number from 0; a
+// receiver has no number.
 const (
 	localReceiver  = "r"
 	localParam     = "p"
@@ -37,6 +38,7 @@ const (
 	localLoop      = "b" // the label of a loop
 )
 
+// local returns the name of a generated parameter, result or label.
 func local(kind string, n int) string { return fmt.Sprintf("%s%s%d", hook.Prefix, kind, n) }
 
 // A site is a hooked function with its number in the package's table.

@@ -175,6 +175,7 @@ func hides(compiler string) bool {
 	return answer
 }
 
+// askCompiler compiles canary, and reports whether the compiler charges what is expected.
 func askCompiler(compiler string) bool {
 	dir, err := os.MkdirTemp("", "ftgo")
 	if err != nil {

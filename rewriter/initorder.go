@@ -98,7 +98,7 @@ func reach(trees []*ast.File, inits []ast.Expr) (reached map[*ast.FuncDecl]bool,
 }
 
 // initOrder returns the initializers of the package's variables in the order in which they run. It
-// looks at no imported package, since those cannot depend on this one, and at no function that
+// looks at no imported package, since none depends on this one, and at no function that
 // initializers do not reach.
 func (w *writer) initOrder(trees []*ast.File, reached map[*ast.FuncDecl]bool) (order []ast.Expr) {
 	files := make([]*ast.File, len(trees))
@@ -123,6 +123,7 @@ func (w *writer) initOrder(trees []*ast.File, reached map[*ast.FuncDecl]bool) (o
 	return order
 }
 
+// noImports imports no package but unsafe.
 type noImports struct{}
 
 func (noImports) Import(path string) (*types.Package, error) {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// predeclared are the predeclared types that the table of a package names.
+// predeclared lists the predeclared types that a package's table names.
 var predeclared = []string{"uint8", "uint32", "uintptr", "string", "bool", "int"}
 
-// redeclared reports whether the package declares one of them itself.
+// redeclared reports whether the package declares a name of predeclared.
 func (w *writer) redeclared() bool {
 	for _, f := range w.files {
 		for _, d := range f.tree.Decls {
@@ -24,9 +24,11 @@ func (w *writer) redeclared() bool {
 	return false
 }
 
-// inferredTable is the table of a package that redeclares what the other form names. Nothing in a package escapes its scope but type
-// parameters, so the types are generic, over parameters with the names of the predeclared types, and instantiated with the types
-// of constants. The hooks are variables then, and the table is filled in when the package is initialized. A rune stands for uint32.
+// inferredTable returns the table's file for a package that redeclares types which the usual form
+// names (table). Only type parameters hide the declarations of a package. So the table's types are
+// generic, over parameters with the names of the predeclared types, and their type arguments are
+// inferred from constants; a rune stands for uint32. The hooks are variables, and the table is
+// filled in when the package is initialized.
 func (w *writer) inferredTable(t tableData) []byte {
 	list := "[" + strings.Join(predeclared, ", ") + "]"
 	params := "[" + strings.Join(predeclared, ", ") + " interface{}]"
@@ -34,7 +36,7 @@ func (w *writer) inferredTable(t tableData) []byte {
 	for _, c := range [][2]string{{"ftgo_Site", "ftgo_Site" + list}, {"ftgo_Table", "ftgo_Table" + list}, {list + " struct", params + " struct"}} {
 		var err error
 		if types, err = substitute(types, c[0], c[1]); err != nil {
-			panic(err) // of our own source
+			panic(err) // a fault in our own source
 		}
 	}
 	var b strings.Builder

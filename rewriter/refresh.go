@@ -13,7 +13,7 @@ import (
 //
 //	s, a = ftgo_3_0(s, a)
 //
-// ftgo_3_0 is runtime.ftgo_same, an empty function whose results occupy its arguments' registers.
+// ftgo_3_0 is runtime.ftgo_same, an empty function: its results occupy its arguments' registers.
 // Without it, a parameter that is needed after both the call of ftgo_take and a call of the body is
 // one value. The register allocator spills that where the two ways part: on entry, also while
 // tracing is off (placeSpills in cmd/compile/internal/ssa/regalloc.go). With it, the body is

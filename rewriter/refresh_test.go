@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Parameters get values of their own where a function can go without a call, and only those that outlive one.
-func TestAgain(t *testing.T) {
+// A function refreshes the parameters that it needs after a call, if it may also return without
+// one.
+func TestRefresh(t *testing.T) {
 	const header = "package p\n\nvar v, w int\n\n//go:noinline\nfunc g(...int) int { return v }\nfunc inlined(x int) bool { return x > v }\n\n"
 	for _, c := range []struct{ what, body, refresh string }{
 		{"nothing is called", "return a + b", ""},

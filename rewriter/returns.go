@@ -39,6 +39,7 @@ type exitPoint struct {
 	loop *exitLoop
 }
 
+// An exitLoop is a range statement that return statements are in.
 type exitLoop struct {
 	stmt  *ast.RangeStmt
 	label string // of the statement; "" if it has none, or none that is used

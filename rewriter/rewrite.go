@@ -222,6 +222,7 @@ func (f *file) text(n ast.Node) string { return string(f.Src[f.off(n.Pos()):f.of
 
 func (f *file) off(p token.Pos) int { return f.tok.Offset(p) }
 
+// declared returns the names that a declaration declares in the package block.
 func declared(d ast.Decl) (names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -270,6 +271,7 @@ func (w *writer) number(f *file, fn Func) site {
 	return site{fn, len(w.names) - 1}
 }
 
+// add adds a function to the result.
 func (w *writer) add(f *file, pos token.Pos, name string, form Form, reason string, cost int) Func {
 	p := w.fset.Position(pos)
 	fn := Func{Name: name, File: p.Filename, Line: p.Line, Form: form, Reason: reason, Cost: cost}

@@ -13,11 +13,11 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// This file makes the declarations of internal/hook fit for other packages: for package runtime, and for
-// the packages that are hooked.
+// This file makes the declarations of internal/hook fit for other packages: for package runtime,
+// and for the packages that are hooked.
 
-// shape returns the declarations of internal/hook, each name with hook.Prefix in front. It panics if the
-// embedded source, which is also compiled into this program, is not as readShape expects.
+// shape returns the declarations of internal/hook, each name with hook.Prefix in front. It panics
+// if the embedded source, which is also compiled into this program, is not as readShape expects.
 var shape = sync.OnceValue(func() string {
 	src, err := readShape(ftgo.Library)
 	if err != nil {

@@ -38,7 +38,7 @@ func TestShapeRefusesImports(t *testing.T) {
 	}
 }
 
-// A patch of our own source that finds nothing to patch is an error that names it.
+// A patch of our own source that finds nothing to patch gives an error that names the text.
 func TestPatchesOfOwnSource(t *testing.T) {
 	defer func(src string) { runtimeHooks = src }(runtimeHooks)
 	files := runtimeFiles(t)
@@ -55,7 +55,8 @@ func TestPatchesOfOwnSource(t *testing.T) {
 	}
 }
 
-// A hook.Slot is what the patch adds to g: the library gets a pointer to the first of the fields.
+// The fields that the patch adds to g begin with the fields of hook.Slot: the library gets a
+// pointer to the first.
 func TestSlotIsWhatGHolds(t *testing.T) {
 	f, err := decorator.Parse("package runtime\n\ntype g struct {\n}\n")
 	if err != nil {
@@ -88,8 +89,8 @@ func TestSlotIsWhatGHolds(t *testing.T) {
 	}
 }
 
-// What the hooks in assembly language, and the patched runtime, assume of declarations whose offsets they do
-// not name.
+// TestLayoutThatHooksAssume checks what the assembly and the patched runtime assume of
+// internal/hook without naming it.
 func TestLayoutThatHooksAssume(t *testing.T) {
 	var (
 		f hook.Frame

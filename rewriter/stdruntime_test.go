@@ -32,7 +32,7 @@ func runtimeFiles(t *testing.T) []File {
 	return files
 }
 
-// The patches leave every declaration on its line.
+// The patches leave each declaration on its line.
 func TestPatchRuntimeKeepsLines(t *testing.T) {
 	files := runtimeFiles(t)
 	patched, added, err := PatchRuntime(files, runtime.Version(), runtime.GOARCH)
@@ -73,7 +73,7 @@ func TestPatchRuntimeKeepsLines(t *testing.T) {
 	}
 }
 
-// A runtime that lacks an anchor is refused with the anchor's name.
+// A package runtime that lacks an anchor is refused with the anchor's name.
 func TestPatchRuntimeMissingAnchor(t *testing.T) {
 	files := runtimeFiles(t)
 	for _, c := range []struct{ text, instead, want string }{

@@ -114,6 +114,7 @@ func (w *writer) nameList() string {
 	return fmt.Sprintf("%q", b.String())
 }
 
+// baseName returns the last element of a path, with slashes of either kind.
 func baseName(path string) string {
 	return path[strings.LastIndexAny(path, `/\`)+1:]
 }

@@ -1,14 +1,16 @@
 package hook
 
-// The numbers below are shared by the hooks in assembly language (rewriter/_hooks_amd64.s), which know
-// them by way of go_asm.h, the library, and the readers of traces (internal/tracefile).
+// The numbers below are shared by the hooks in assembly language (rewriter/_hooks_amd64.s), which
+// know them by way of go_asm.h, the library, and the readers of traces (internal/tracefile).
 
-// HiddenPrefix begins the name of a wrapper whose function the compiler may inline with its hook. A
-// function literal lies between the two; the patched runtime keeps its frame out of stack traces as well.
+// HiddenPrefix begins the name of a wrapper for a function that the compiler may inline with its
+// hook. A function literal lies between the two; the patched runtime keeps its frame out of stack
+// traces as well.
 const HiddenPrefix = Prefix + "0"
 
-// A record is two words. The first holds the clock above ClockShift bits and the record's kind in them.
-// The second holds the function's number in its lower half, and in its upper half what the kind says.
+// A record is two words. The first holds the clock above ClockShift bits and the record's kind in
+// them. The second holds the function's number in its lower half, and in its upper half what the
+// kind says.
 const (
 	RecordSize  = 16 // bytes
 	RecordFunc  = 8  // offset of the function's number, u32
@@ -26,9 +28,9 @@ const (
 // PageCommit is the offset of the commit word in a page's header, u32. A record counts 1 in it.
 const PageCommit = 4
 
-// A histogram of durations has a bucket for each value of a duration's exponent and of the first HistDigits
-// digits of its mantissa, as a floating point number of 64 bits. HistShift drops the other digits, and
-// HistZero is what is left of 1, the start of the first bucket.
+// A histogram of durations has a bucket for each value of a duration's exponent and of the first
+// HistDigits digits of its mantissa, as a floating point number of 64 bits. HistShift drops the
+// other digits, and HistZero is what is left of 1, the start of the first bucket.
 const (
 	HistDigits  = 3
 	HistOctaves = 42
