@@ -10,12 +10,12 @@ import (
 // Generated functions are named hook.Prefix, a kind, and a name or a number. The wrapper that a
 // function has for itself is of no kind: ftgo_F, ftgo_T_M.
 const (
-	kindHidden = "0"  // wrapper of a function that may be inlined with its hook: hook.HiddenPrefix
-	kindSelf   = "1"  // the hooked function itself, by linkname
-	kindKeep   = "2"  // runtime.ftgo_keep and its kin, with the type of a result
-	kindSame   = "3_" // runtime.ftgo_same, with the types of parameters
-	kindCall   = "4_" // a shared wrapper, with the types of a function
-	kindShared = "w"  // a shared wrapper, by the letters of its types (wrappers.go)
+	kindHidden = hook.HiddenKind // wrapper of a function that may be inlined with its hook
+	kindSelf   = "1"             // the hooked function itself, by linkname
+	kindKeep   = "2"             // runtime.ftgo_keep and its kin, with the type of a result
+	kindSame   = "3_"            // runtime.ftgo_same, with the types of parameters
+	kindCall   = "4_"            // a shared wrapper, with the types of a function
+	kindShared = "w"             // a shared wrapper, by the letters of its types (wrappers.go)
 )
 
 // generated returns the name of a generated function.

@@ -30,8 +30,8 @@ func receiver(d *ast.FuncDecl) (base string, ptr, generic bool) {
 	return namedType(d.Recv.List[0].Type, nil)
 }
 
-// namedType returns the name of a receiver's type, whether it is a pointer, and whether it is generic.
-// It follows aliases.
+// namedType returns the name of a receiver's type, whether it is a pointer, and whether it is
+// generic. It follows aliases.
 func namedType(t ast.Expr, aliases map[string]ast.Expr) (base string, ptr, generic bool) {
 	for seen := 0; ; {
 		switch x := t.(type) {

@@ -319,7 +319,8 @@ func (c *costs) underPointer(t typ) typ {
 
 func basic(name string) typ { return typ{ast.NewIdent(name), nil} }
 
-// resultTypes returns the types of a function's results. The results of a generic function are unknown.
+// resultTypes returns the types of a function's results. The results of a generic function are
+// unknown.
 func (c *costs) resultTypes(d *ast.FuncDecl) []typ {
 	if d.Type.TypeParams != nil {
 		return nil

@@ -55,7 +55,7 @@ func (t *table) allocs(path, name, variant string, x float64) {
 // A ratio compares a benchmark in a hooked build with the plain build.
 type ratio struct {
 	center float64 // ratio of the medians
-	spread float64 // half of the confidence interval, as a share of center; infinite after few rounds
+	spread float64 // half of the confidence interval, over center; infinite after few rounds
 	p      float64 // p-value of no difference; negative after one round
 }
 

@@ -5,8 +5,11 @@ package hook
 
 // HiddenPrefix begins the name of a wrapper for a function that the compiler may inline with its
 // hook. A function literal lies between the two; the patched runtime keeps its frame out of stack
-// traces as well.
-const HiddenPrefix = Prefix + "0"
+// traces as well. HiddenKind is what sets the name apart from the names of other wrappers.
+const (
+	HiddenKind   = "0"
+	HiddenPrefix = Prefix + HiddenKind
+)
 
 // A record is two words. The first holds the clock above ClockShift bits and the record's kind in
 // them. The second holds the function's number in its lower half, and in its upper half what the
