@@ -1,17 +1,13 @@
-// Package ftgo carries what the ftgo command puts into the programs it builds: the shape of the hook, and the source of the
-// runtime library for programs that do not import it themselves.
+// Package ftgo holds the source of the runtime library, which the ftgo command adds to programs
+// that do not import it. The rewriter also takes the shape of the hook from there.
 //
 // Programs import github.com/ftgo/ftgo/runtime (package ftrace), not this package.
 package ftgo
 
 import "embed"
 
-// Hook is the source of package internal/hook.
-//
-//go:embed internal/hook/hook.go
-var Hook string
-
-// Library holds the runtime library and the packages of this module that it imports, below their paths in the module.
+// Library holds the source of the runtime library and of the packages of this module that it
+// imports, by their paths in the module.
 //
 //go:embed internal/hook/*.go internal/pattern/*.go internal/tracefile/*.go runtime/*.go
 var Library embed.FS

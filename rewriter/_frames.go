@@ -31,8 +31,8 @@ func ftgo_funcID(f funcInfo) abi.FuncID {
 func ftgo_marked(name string) abi.FuncID {
 	if i := bytealg.IndexByteString(name, '['); i >= 0 {
 		if len(name) > 0 && name[len(name)-1] == ']' {
-			for j := i; j+7 < len(name); j++ { // pkg.(*T[...]).ftgo_M[...]
-				if s := name[j : j+7]; s == ").ftgo_" || s == "].ftgo_" {
+			for j := i; j+2+len(ftgo_Prefix) < len(name); j++ { // pkg.(*T[...]).ftgo_M[...]
+				if s := name[j : j+2]; (s == ")." || s == "].") && name[j+2:j+2+len(ftgo_Prefix)] == ftgo_Prefix {
 					return ftgo_wrapper
 				}
 			}
@@ -49,9 +49,9 @@ func ftgo_marked(name string) abi.FuncID {
 	}
 	name = name[i+1:]
 	switch {
-	case len(name) <= 5 || name[:5] != "ftgo_":
+	case len(name) <= len(ftgo_Prefix) || name[:len(ftgo_Prefix)] != ftgo_Prefix:
 		return abi.FuncIDNormal
-	case name[5] == '0':
+	case len(name) >= len(ftgo_HiddenPrefix) && name[:len(ftgo_HiddenPrefix)] == ftgo_HiddenPrefix:
 		return ftgo_hidden
 	}
 	return ftgo_wrapper

@@ -1,8 +1,10 @@
 
-// The hooks themselves, where nothing has to be made first: appended to an assembly file of package runtime. They record as functionEnter,
-// graphEnter and graphExit of the library do (runtime/enter.go), or count as profileEnter and profileExit (runtime/profile.go), which are their
-// fallback. Nothing here is a safe point: a goroutine that is in here stays on its P, and the barrier on all Ps waits for it. Offsets come from the declarations of internal/hook, by way of go_asm.h.
-// Of a record's kinds and a page's commit word the numbers are those of internal/tracefile.
+// These are the hooks, where nothing has to be made first. The text is appended to an assembly file
+// of package runtime. The hooks record as functionEnter, graphEnter and graphExit of the library do
+// (runtime/enter.go), or count as profileEnter and profileExit do (runtime/profile.go). They fall
+// back on the library's functions. Nothing here is a safe point: a goroutine in a hook stays on its
+// P, and a barrier on all Ps waits for it. Offsets and numbers come from internal/hook, by way of
+// go_asm.h.
 
 // ftgo_now reads the counter.
 #define ftgo_now \
@@ -15,7 +17,8 @@ TEXT runtime·ftgo_ticks<ABIInternal>(SB),NOSPLIT,$0-0
 	ftgo_now
 	RET
 
-// ftgo_invariant asks CPUID whether the counter runs at one rate whatever the processor does (Intel SDM, volume 3, 17.17.1).
+// ftgo_invariant asks CPUID whether the counter runs at a constant rate in all states of the
+// processor (Intel SDM, volume 3, 17.17.1).
 //
 // func ftgo_invariant() bool
 TEXT runtime·ftgo_invariant<ABIInternal>(SB),NOSPLIT,$0-0
@@ -33,8 +36,9 @@ no:
 	XORL	AX, AX
 	RET
 
-// ftgo_state gets the states of the goroutine (BX) and its P (CX), if they are there, and it is the goroutine's turn, and in SI where its record
-// goes, if the page has room.
+// ftgo_state loads the state of the goroutine into BX, the state of its P into CX, and the address
+// of the next record into SI. It jumps to else if a state is missing, if the next record on the P
+// is not to be the goroutine's, or if the page is full.
 #define ftgo_state(else) \
 	MOVQ	g_ftgo(R14), BX; \
 	TESTQ	BX, BX; \
@@ -51,17 +55,22 @@ no:
 	CMPQ	SI, ftgo_Processor_End(CX); \
 	JEQ	else
 
-// ftgo_commit makes the record at SI part of the page.
+// ftgo_commit makes the record at SI part of its page.
 #define ftgo_commit \
-	ADDQ	$16, SI; \
+	ADDQ	$const_ftgo_RecordSize, SI; \
 	MOVQ	SI, ftgo_Processor_At(CX); \
 	MOVQ	ftgo_Processor_Page(CX), SI; \
-	INCL	4(SI); \
+	INCL	const_ftgo_PageCommit(SI); \
 	INCQ	ftgo_Goroutine_Seq(BX)
 
-// ftgo_take reports whether a function that is entered with a mask that is not zero should call its wrapper. It should not when
-// the wrapper is what called it, which the note tells; inside a hook (recursion guard); on g0 and on the signal stack; and when the function
-// tracer has recorded the call already, or nobody wants its return.
+// ftgo_take reports whether a function with a mask that is not zero should call its wrapper. It
+// returns false in these cases:
+//
+//   - The wrapper has called the function: g.ftgoNote is the function's site.
+//   - The goroutine is inside a hook.
+//   - The function runs on g0 or on the signal stack.
+//   - The call has been recorded by the function tracer, or by Entry because no tracer wants its
+//     return.
 //
 // func ftgo_take(site *ftgo_Site) bool
 TEXT runtime·ftgo_take<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-16
@@ -86,7 +95,7 @@ no:
 	XORL	AX, AX
 	RET
 entries:
-	MOVQ	8(BP), BX // the return address in the caller of the function, whose frame this is
+	MOVQ	8(BP), BX // BP is the frame of the function; this is its return address
 	JMP	runtime·ftgo_entered<ABIInternal>(SB)
 function:
 	ftgo_state(yes)
@@ -97,17 +106,17 @@ function:
 	JNE	yes
 	MOVL	ftgo_Site_ID(AX), R9
 	ftgo_now
-	SHLQ	$8, AX
-	ORQ	$1, AX // KindFunction
+	SHLQ	$const_ftgo_ClockShift, AX
+	ORQ	$const_ftgo_KindFunction, AX
 	MOVQ	AX, 0(SI)
-	MOVL	R9, 8(SI)
-	MOVL	DI, 12(SI)
+	MOVL	R9, const_ftgo_RecordFunc(SI)
+	MOVL	DI, const_ftgo_RecordUpper(SI)
 	ftgo_commit
 	XORL	AX, AX
 	RET
 
-// ftgo_enter is the entry hook of a wrapper. Leaving the note is its last act on every path: without it the function and its
-// wrapper would call each other for ever.
+// ftgo_enter is the entry hook of a wrapper. On each path its last act is to set g.ftgoNote.
+// Without the note, the function and its wrapper would call each other endlessly.
 //
 // func ftgo_enter(site *ftgo_Site) uintptr
 TEXT runtime·ftgo_enter<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-16
@@ -123,20 +132,20 @@ TEXT runtime·ftgo_enter<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-16
 	MOVQ	AX, R9
 	ftgo_now
 	MOVQ	AX, R10
-	SHLQ	$8, R10
-	ORQ	$2, R10 // KindEntry
+	SHLQ	$const_ftgo_ClockShift, R10
+	ORQ	$const_ftgo_KindEntry, R10
 	MOVQ	R10, 0(SI)
 	MOVL	ftgo_Site_ID(R9), R11
-	MOVL	R11, 8(SI)
+	MOVL	R11, const_ftgo_RecordFunc(SI)
 	MOVL	ftgo_Goroutine_Depth(BX), R12
-	MOVL	R12, 12(SI)
+	MOVL	R12, const_ftgo_RecordUpper(SI)
 	INCL	R12
 	MOVL	R12, ftgo_Goroutine_Depth(BX)
 	ftgo_commit
 	MOVQ	R9, ftgo_Frame_Func(DI)
 	MOVQ	AX, ftgo_Frame_Start(DI)
 	MOVQ	AX, ftgo_Frame_Token(DI)
-	MOVQ	R8, ftgo_Frame_Mode(DI) // and ftgo_Frame_Over
+	MOVQ	R8, ftgo_Frame_Mode(DI) // and ftgo_Frame_Over, which follows it
 	ADDQ	$ftgo_Frame__size, DI
 	MOVQ	DI, ftgo_Goroutine_Top(BX)
 	MOVQ	R9, g_ftgoNote(R14)
@@ -163,8 +172,8 @@ profile:
 slow:
 	JMP	runtime·ftgo_enterSlow<ABIInternal>(SB)
 
-// ftgo_exit is the exit hook, deferred by wrappers. A note that is left over (the mask went off between the wrapper and the
-// function) is cleared.
+// ftgo_exit is the exit hook, which wrappers defer. It clears the note, which is left over if the
+// mask was cleared between the wrapper and the function.
 //
 // func ftgo_exit(tok uintptr)
 TEXT runtime·ftgo_exit<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-8
@@ -184,16 +193,16 @@ TEXT runtime·ftgo_exit<ABIInternal>(SB),NOSPLIT|NOFRAME,$0-8
 	SUBQ	$ftgo_Frame__size, DI
 	CMPQ	AX, ftgo_Frame_Token(DI)
 	JNE	slow
-	CMPQ	R8, ftgo_Frame_Mode(DI) // and no calls below that found no room
+	CMPQ	R8, ftgo_Frame_Mode(DI) // and ftgo_Frame_Over, which must be 0
 	JNE	slow
 	MOVQ	ftgo_Frame_Func(DI), R9
 	MOVL	ftgo_Site_ID(R9), R9
 	ftgo_now
-	SHLQ	$8, AX
-	ORQ	$3, AX // KindReturn
+	SHLQ	$const_ftgo_ClockShift, AX
+	ORQ	$const_ftgo_KindReturn, AX
 	MOVQ	AX, 0(SI)
-	MOVL	R9, 8(SI)
-	MOVL	R12, 12(SI)
+	MOVL	R9, const_ftgo_RecordFunc(SI)
+	MOVL	R12, const_ftgo_RecordUpper(SI)
 	MOVL	R12, ftgo_Goroutine_Depth(BX)
 	MOVQ	DI, ftgo_Goroutine_Top(BX)
 	ftgo_commit
@@ -224,8 +233,9 @@ profile:
 	MOVQ	(SI)(R9*8), SI
 	TESTQ	SI, SI
 	JEQ	slow
-	// In the histogram this counts the call before. The counter is read in the shadow of what precedes; an access to an address that depends on
-	// the clock of this call makes it a third longer.
+	// This counts the previous call in the histogram. The counter is read in the shadow of what
+	// precedes it. An access to an address that depends on the clock of this call would make the
+	// hook a third longer.
 	MOVQ	ftgo_Processor_Pending(CX), R10
 	TESTQ	R10, R10
 	JEQ	none
@@ -254,10 +264,10 @@ outermost:
 	CMPQ	AX, ftgo_Stat_Max(SI)
 	JHI	longest
 bucket: // tracefile.Bucket
-	SHRQ	$49, R10
-	SUBQ	$(1023<<3), R10
+	SHRQ	$const_ftgo_HistShift, R10
+	SUBQ	$const_ftgo_HistZero, R10
 	JCS	first
-	CMPQ	R10, $335
+	CMPQ	R10, $const_ftgo_HistLast
 	JHI	last
 pending:
 	LEAQ	ftgo_Stat__size(SI)(R10*4), R10
@@ -274,7 +284,7 @@ first:
 	XORL	R10, R10
 	JMP	pending
 last:
-	MOVL	$335, R10
+	MOVL	$const_ftgo_HistLast, R10
 	JMP	pending
 slow:
 	JMP	runtime·ftgo_exitSlow<ABIInternal>(SB)

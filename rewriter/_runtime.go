@@ -237,7 +237,8 @@ func ftgo_frames(pcs, sizes []uintptr) (n int, last uintptr) {
 			}
 			id := ftgo_funcID(f)
 			name := funcname(f)
-			is := len(name) > 13 && name[:13] == "runtime.ftgo_" || len(name) > 13 && name[:13] == "runtime.init."
+			const own, inits = "runtime." + ftgo_Prefix, "runtime.init."
+			is := len(name) > len(own) && name[:len(own)] == own || len(name) > len(inits) && name[:len(inits)] == inits
 			if !is && !ftgo_elide(id, callee) {
 				pcs[n], sizes[n] = frame[1], high-low
 				last = gp.stack.hi - low

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// BenchmarkRewrite shows what rewriting costs, in processor time per line of the source.
+// BenchmarkRewrite measures the processor time that rewriting takes per line of source.
 func BenchmarkRewrite(b *testing.B) {
 	for _, path := range []string{"net/http", "go/types", "encoding/json"} {
 		pkg, err := build.Import(path, "", 0)
@@ -43,7 +43,8 @@ func BenchmarkRewrite(b *testing.B) {
 	}
 }
 
-// cpu returns the nanoseconds of processor time that the process has taken: other processes do not count.
+// cpu returns the processor time of this process in nanoseconds, so that other processes do not
+// count.
 func cpu(b *testing.B) int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

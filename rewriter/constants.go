@@ -5,9 +5,10 @@ import (
 	"go/token"
 )
 
-// This file says what of an expression the compiler knows before it inlines: constants, conditions, and conversions that do nothing.
+// This file finds what the compiler knows of an expression before it inlines: constants, conditions
+// that are constant, and conversions that do nothing.
 
-// condition returns "true" or "false" for a condition that is known to be so, otherwise "".
+// condition returns "true" or "false" for a condition that is a constant, otherwise "".
 func (v *costVisitor) condition(e ast.Expr) string {
 	switch e := unparen(e).(type) {
 	case *ast.Ident:
@@ -42,7 +43,7 @@ func (v *costVisitor) condition(e ast.Expr) string {
 	return ""
 }
 
-// constant reports whether an expression is known to be one.
+// constant reports whether an expression is known to be a constant.
 func (v *costVisitor) constant(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -74,7 +75,7 @@ func (v *costVisitor) constant(e ast.Expr) bool {
 	return false
 }
 
-// isConversion reports whether what is called is a type.
+// isConversion reports whether the called expression is a type.
 func (v *costVisitor) isConversion(fun ast.Expr) bool {
 	switch f := unparen(fun).(type) {
 	case *ast.ArrayType, *ast.MapType, *ast.ChanType, *ast.FuncType, *ast.InterfaceType, *ast.StructType, *ast.StarExpr:
@@ -93,7 +94,8 @@ func (v *costVisitor) isConversion(fun ast.Expr) bool {
 	return false
 }
 
-// conversion adds the cost of T(x): none where both are the same to the machine.
+// conversion adds the cost of T(x). It is 0 if the processor sees no difference between the two
+// types.
 func (v *costVisitor) conversion(e *ast.CallExpr) {
 	if v.constant(e) {
 		v.sum++
@@ -107,14 +109,14 @@ func (v *costVisitor) conversion(e *ast.CallExpr) {
 	}
 	switch k := v.kind(to); {
 	case k == "pointer", k != "" && k == from:
-	case k == machineKind("uintptr") && from == "pointer": // of an unsafe.Pointer
+	case k == machineKind("uintptr") && from == "pointer": // from unsafe.Pointer
 	default:
 		v.sum++
 	}
 	v.exprs(e.Args)
 }
 
-// kind names what a type is to the machine, "" if that is not known.
+// kind returns a name for what the processor sees of a type, or "" if that is not known.
 func (v *costVisitor) kind(t typ) string {
 	if !t.known() {
 		return ""
@@ -147,7 +149,8 @@ func (v *costVisitor) kind(t typ) string {
 	return ""
 }
 
-// machineKind gives basic types that are the same to the machine one name; integers are taken for those of a 64-bit machine.
+// machineKind returns the same name for basic types that are the same to the processor. Integers
+// have the sizes of a 64-bit processor.
 func machineKind(name string) string {
 	switch name {
 	case "byte":

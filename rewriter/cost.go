@@ -5,36 +5,44 @@ import (
 	"go/token"
 )
 
-// costs estimates what the compiler charges for inlining a function (hairyVisitor in cmd/compile/internal/inline), on the syntax
-// tree: a node costs 1, a call 57 more, a call of an inlinable function what that function costs.
+// costs estimates on the syntax tree what the compiler charges for inlining a function
+// (hairyVisitor in cmd/compile/internal/inline). A node costs 1. A call costs 57 more, except that
+// the call of a function that is inlined costs what that function costs.
 type costs struct {
 	funcs   map[string]*ast.FuncDecl // functions of the package
 	types   map[string]*typeDecl
 	vars    map[string]*varDecl
-	consts  map[string]string        // its value if that is written as true or false
-	methods map[string]*ast.FuncDecl // methods whose name only one type has; nil for the other names
+	consts  map[string]string        // true, false, or "" for any other value
+	methods map[string]*ast.FuncDecl // nil for a name that methods of several types have
 	imports map[*ast.FuncDecl]map[string]string
 	name    string // of the package
-	depth   int    // of structs in one another, while letters looks at them
+	depth   int    // nesting of the struct that letters is looking at
 	memo    map[*ast.FuncDecl]int
 	busy    map[*ast.FuncDecl]bool
-	built   func(d *ast.FuncDecl, cost int) int // see (*writer).built
-	extern  func(path string) string            // facts of a package that is not of the standard library; may be nil
-	facts   map[string]map[string]fact
-	light   map[*ast.CallExpr]bool  // calls that cost less than one: conversions, calls of predeclared functions and of what is inlined
-	noFunc  map[*ast.RangeStmt]bool // loops that are no calls of a function, as far as types are known
+	built   func(d *ast.FuncDecl, cost int) int // see writer.built
+	// extern returns the facts of a package outside the standard library. It may be nil.
+	extern func(path string) string
+	facts  map[string]map[string]fact
+	// light holds the calls that cost less than callCost: conversions, calls of predeclared
+	// functions, and calls of functions that are inlined.
+	light map[*ast.CallExpr]bool
+	// noFunc holds the range statements that do not range over a function, as far as types are
+	// known.
+	noFunc map[*ast.RangeStmt]bool
 }
 
 const (
 	callCost      = 57 // inlineExtraCallCost
 	paramCallCost = 17 // inlineParamCallCost
 	literalCost   = 15
-	hairy         = 1 << 20 // what forbids inlining
+	hairy         = 1 << 20 // forbids inlining
 
-	// enough is a cost beyond every limit: what lies beyond it is not looked at. Most of a program's lines are in such functions.
+	// enough is a cost beyond every limit. A visitor stops there: most lines of a program are in
+	// functions that cost more.
 	enough = 2 * inlineLiteralOnce
 )
 
+// newCosts collects the declarations of a package. extern becomes costs.extern.
 func newCosts(files []*file, extern func(path string) string) *costs {
 	c := &costs{
 		funcs: map[string]*ast.FuncDecl{}, types: map[string]*typeDecl{}, vars: map[string]*varDecl{}, consts: map[string]string{},
@@ -88,7 +96,8 @@ func newCosts(files []*file, extern func(path string) string) *costs {
 	return c
 }
 
-// truth returns the value of a constant that is declared as true or false.
+// truth returns "true" or "false" if the i'th constant of a declaration is declared as that,
+// otherwise "".
 func truth(s *ast.ValueSpec, i int) string {
 	if i < len(s.Values) {
 		if id, ok := s.Values[i].(*ast.Ident); ok && (id.Name == "true" || id.Name == "false") {
@@ -98,13 +107,13 @@ func truth(s *ast.ValueSpec, i int) string {
 	return ""
 }
 
-// decl returns the cost of a declared function, -1 if it cannot be inlined at any.
+// decl returns the cost of a declared function's body, or -1 if the function cannot be inlined.
 func (c *costs) decl(d *ast.FuncDecl) int {
 	if cost, ok := c.memo[d]; ok {
 		return cost
 	}
 	if c.busy[d] {
-		return -1 // recursion
+		return -1 // it is recursive
 	}
 	c.busy[d] = true
 	cost := -1
@@ -120,7 +129,7 @@ func (c *costs) decl(d *ast.FuncDecl) int {
 	return cost
 }
 
-// asBuilt returns what a call of a function costs that is inlined; -1 if it is not.
+// asBuilt returns the cost of a call of a function that is inlined, or -1 if it is not inlined.
 func (c *costs) asBuilt(d *ast.FuncDecl) int {
 	cost := c.decl(d)
 	if c.built != nil {
@@ -132,7 +141,7 @@ func (c *costs) asBuilt(d *ast.FuncDecl) int {
 	return cost
 }
 
-// body returns the cost of a function literal's body, -1 if it cannot be inlined.
+// body returns the cost of a function literal's body, or -1 if the literal cannot be inlined.
 func (c *costs) body(lit *ast.FuncLit, imports map[string]string) int {
 	return c.visitor(nil, lit.Type, imports).total(lit.Body)
 }
@@ -149,18 +158,19 @@ func noinline(d *ast.FuncDecl) bool {
 	return false
 }
 
+// A costVisitor adds up the cost of one function.
 type costVisitor struct {
 	c        *costs
 	self     *ast.FuncDecl
 	params   map[string]bool
-	locals   map[string]typ          // what is declared in the function, with its type where it is known
-	imports  map[string]string       // path of an import, by its name in the file
-	closures map[string]*ast.FuncLit // local functions
+	locals   map[string]typ          // types of names that the function declares
+	imports  map[string]string       // paths of imports, by their names in the file
+	closures map[string]*ast.FuncLit // literals, by the local variable that holds them
 	outs     *ast.FieldList
 	sum      int
 }
 
-// visitor returns a visitor for a function, with its receiver, parameters and results declared.
+// visitor returns a visitor that knows the types of a function's receiver, parameters and results.
 func (c *costs) visitor(recv *ast.FieldList, t *ast.FuncType, imports map[string]string) *costVisitor {
 	v := &costVisitor{c: c, params: map[string]bool{}, imports: imports, locals: map[string]typ{}, closures: map[string]*ast.FuncLit{}, outs: t.Results}
 	for _, fields := range []*ast.FieldList{recv, t.Params, t.Results} {
@@ -174,6 +184,7 @@ func (c *costs) visitor(recv *ast.FieldList, t *ast.FuncType, imports map[string
 	return v
 }
 
+// total returns the cost of a body.
 func (v *costVisitor) total(b *ast.BlockStmt) int {
 	v.stmts(b.List)
 	if v.sum >= hairy {
@@ -182,7 +193,7 @@ func (v *costVisitor) total(b *ast.BlockStmt) int {
 	return v.sum
 }
 
-// common are names of methods that tell nothing about their type.
+// common holds names of methods that many types have, so that a name does not tell the type.
 var common = map[string]bool{
 	"String": true, "Error": true, "Len": true, "Less": true, "Swap": true, "Read": true, "Write": true, "Close": true, "Reset": true,
 	"Get": true, "Set": true, "Add": true, "Lock": true, "Unlock": true, "Done": true, "Next": true, "Name": true, "Size": true,

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The estimate of what inlining costs is the compiler's own figure, for each construct.
+// The estimate of what inlining costs equals the compiler's own figure, for each construct.
 func TestCosts(t *testing.T) {
 	src, err := os.ReadFile("testdata/costs.go.in")
 	if err != nil {
@@ -35,7 +35,7 @@ func TestCosts(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^\./costs\.go:(\d+):\d+: (?:can inline \S+ with cost (\d+) as:|cannot inline \S+: function too complex: cost (\d+) )`).FindAllSubmatch(out, -1) {
 		line, _ := strconv.Atoi(string(m[1]))
 		if _, ok := costs[line]; ok {
-			continue // a function literal
+			continue // of a function literal
 		}
 		costs[line], _ = strconv.Atoi(string(m[2]) + string(m[3]))
 	}
@@ -55,7 +55,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// Facts come through the export data as they went in.
+// Facts come out of the export data as they went in.
 func TestFacts(t *testing.T) {
 	src := "package p\nimport \"io\"\ntype T struct{}\nfunc (*T) M(w io.Writer, x ...any) *T { return nil }\nfunc (T) V() int { return 1 }\n" +
 		"type I interface{ M() }\ntype K uint8\nconst C = 3\nvar V = &T{}\nfunc hidden() {}\nfunc G() (int, error) { return 0, nil }\n"
@@ -78,7 +78,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// The compiler of this release hides the check of small hooked functions from its accounts; one that charges for it is noticed.
+// The compiler of this release charges nothing for the check of small hooked functions. A compiler
+// that charges for it is noticed.
 func TestHides(t *testing.T) {
 	out, err := exec.Command("go", "env", "GOTOOLDIR").Output()
 	if err != nil {

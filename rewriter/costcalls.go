@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// This file says what the inliner charges for calls.
+// This file estimates what the inliner charges for calls.
 
+// call adds the cost of a call.
 func (v *costVisitor) call(e *ast.CallExpr) {
 	fun := unparen(e.Fun)
 	if v.constant(e) {
@@ -68,7 +69,7 @@ func (v *costVisitor) call(e *ast.CallExpr) {
 	v.exprs(e.Args)
 }
 
-// genericCallee returns the function of the package that F[T] or F[T, U] instantiates, nil if it is none.
+// genericCallee returns the function of the package that F[T] or F[T, U] instantiates, or nil.
 func (c *costs) genericCallee(fun ast.Expr) *ast.FuncDecl {
 	switch f := fun.(type) {
 	case *ast.IndexExpr:
@@ -82,10 +83,10 @@ func (c *costs) genericCallee(fun ast.Expr) *ast.FuncDecl {
 	return nil
 }
 
-// dictionary is the cost of the argument that says for which types a generic function is called.
+// dictionary is the cost of the argument that tells a generic function its types.
 const dictionary = 2
 
-// builtin adds the cost of a call of a predeclared function.
+// builtin adds the cost of a call of a predeclared function, and reports whether name is one.
 func (v *costVisitor) builtin(name string, e *ast.CallExpr) bool {
 	if _, local := v.locals[name]; local || v.c.funcs[name] != nil {
 		return false
@@ -109,7 +110,7 @@ func (v *costVisitor) builtin(name string, e *ast.CallExpr) bool {
 		}
 	case "make", "new":
 		v.sum++
-		if len(e.Args) == 1 && name == "make" { // of no size
+		if len(e.Args) == 1 && name == "make" { // without a size
 			v.sum++
 		}
 		v.exprs(e.Args[min(1, len(e.Args)):])
@@ -119,7 +120,8 @@ func (v *costVisitor) builtin(name string, e *ast.CallExpr) bool {
 	return true
 }
 
-// callee returns what a call of a function of the package costs: its own cost if it is inlined.
+// callee returns the cost of calling a function of the package: the cost of its body if it is
+// inlined.
 func (v *costVisitor) callee(e *ast.CallExpr, d *ast.FuncDecl) int {
 	if d != nil && d != v.self {
 		if cost := v.c.asBuilt(d); cost >= 0 {
@@ -130,7 +132,7 @@ func (v *costVisitor) callee(e *ast.CallExpr, d *ast.FuncDecl) int {
 	return callCost
 }
 
-// imported is callee for a function of another package.
+// imported returns the cost of calling a function of another package.
 func (v *costVisitor) imported(e *ast.CallExpr, k fact) int {
 	if k.known && k.cost >= 0 {
 		v.c.light[e] = true
@@ -139,7 +141,8 @@ func (v *costVisitor) imported(e *ast.CallExpr, k fact) int {
 	return callCost
 }
 
-// arguments adds what passing a call's arguments costs beyond them: conversions to interfaces, and the slice of a variadic function.
+// arguments adds the cost of passing arguments to a function: conversions to interfaces, and the
+// slice of a variadic parameter. The arguments themselves are not in it.
 func (v *costVisitor) arguments(params *ast.FieldList, imports map[string]string, e *ast.CallExpr) {
 	list := fieldTypes(params, imports)
 	for i, arg := range e.Args {
@@ -157,7 +160,7 @@ func (v *costVisitor) arguments(params *ast.FieldList, imports map[string]string
 	}
 }
 
-// packing does the same for a function value.
+// packing adds the cost of passing arguments to a function value of type t.
 func (v *costVisitor) packing(t typ, e *ast.CallExpr) {
 	u := v.c.under(t)
 	if ft, ok := u.expr.(*ast.FuncType); ok {
@@ -176,7 +179,7 @@ func (v *costVisitor) slice(elem typ, args []ast.Expr) {
 	}
 }
 
-// selectorCall adds the cost of a call of f but for its arguments.
+// selectorCall adds the cost of calling f, without its arguments.
 func (v *costVisitor) selectorCall(f *ast.SelectorExpr, e *ast.CallExpr) {
 	if id, ok := f.X.(*ast.Ident); ok && v.isPackage(id) {
 		path := v.imports[id.Name]
@@ -235,7 +238,8 @@ func (v *costVisitor) selectorCall(f *ast.SelectorExpr, e *ast.CallExpr) {
 	v.expr(f.X)
 }
 
-// receive adds the cost of taking a receiver's address, or of what it points to, where the method wants that.
+// receive adds the cost of making a method's receiver from x: taking its address, or following a
+// pointer.
 func (v *costVisitor) receive(x ast.Expr, recv typ, m member, pointer bool) {
 	if !recv.known() {
 		return
@@ -261,7 +265,7 @@ func (v *costVisitor) receive(x ast.Expr, recv typ, m member, pointer bool) {
 	}
 }
 
-// external adds what passing arguments to a function of another package costs beyond them.
+// external adds the cost of passing arguments to a function of another package.
 func (v *costVisitor) external(k fact, e *ast.CallExpr) {
 	for _, digit := range k.params {
 		if i := int(digit - '0'); i < len(e.Args) {
@@ -277,13 +281,15 @@ func (v *costVisitor) external(k fact, e *ast.CallExpr) {
 	}
 }
 
-// byteOrder reports whether x is binary.LittleEndian or BigEndian, whose methods are charged as a node.
+// byteOrder reports whether x is binary.LittleEndian or binary.BigEndian. The compiler charges a
+// node for a call of their methods.
 func byteOrder(imports map[string]string, x *ast.SelectorExpr) bool {
 	id, ok := x.X.(*ast.Ident)
 	return ok && imports[id.Name] == "encoding/binary" && strings.HasSuffix(x.Sel.Name, "Endian")
 }
 
-// cheapCall reports calls that the compiler replaces by an instruction or two (intrinsics.go in cmd/compile/internal/ssagen).
+// cheapCall reports whether the compiler replaces a call by one or two instructions (intrinsics.go
+// in cmd/compile/internal/ssagen).
 func cheapCall(path, name string) bool {
 	switch path {
 	case "math/bits":

@@ -5,7 +5,8 @@ import (
 	"go/token"
 )
 
-// This file says what the inliner charges for statements and for expressions other than calls. TestCosts compares each with the compiler.
+// This file estimates what the inliner charges for statements, and for expressions other than
+// calls. TestCosts compares each with the compiler.
 
 func (v *costVisitor) stmts(list []ast.Stmt) {
 	for _, s := range list {
@@ -13,6 +14,7 @@ func (v *costVisitor) stmts(list []ast.Stmt) {
 	}
 }
 
+// stmt adds the cost of a statement.
 func (v *costVisitor) stmt(s ast.Stmt) {
 	if v.sum > enough {
 		return
@@ -30,7 +32,7 @@ func (v *costVisitor) stmt(s ast.Stmt) {
 			for i, e := range s.Results {
 				v.convert(outs[i], e)
 			}
-		} else if len(s.Results) == 1 { // return f(): by way of temporary variables
+		} else if len(s.Results) == 1 { // return f() goes through temporary variables
 			v.sum += 4*len(outs) + 1
 		}
 	case *ast.AssignStmt:
@@ -40,7 +42,7 @@ func (v *costVisitor) stmt(s ast.Stmt) {
 		v.expr(s.X)
 	case *ast.IfStmt:
 		v.stmt(s.Init)
-		switch v.condition(s.Cond) { // what a constant excludes costs nothing, and nor does the condition
+		switch v.condition(s.Cond) { // a constant condition, and what it excludes, cost nothing
 		case "false":
 			v.stmt(s.Else)
 			return
@@ -144,6 +146,7 @@ func (v *costVisitor) stmt(s ast.Stmt) {
 	}
 }
 
+// assign adds the cost of an assignment, or of a short declaration of variables.
 func (v *costVisitor) assign(s *ast.AssignStmt) {
 	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
 		v.sum++
@@ -155,7 +158,7 @@ func (v *costVisitor) assign(s *ast.AssignStmt) {
 	for _, e := range s.Lhs {
 		v.expr(e)
 		if id, ok := e.(*ast.Ident); ok && s.Tok == token.DEFINE && id.Name != "_" {
-			v.sum += 2 // its declaration
+			v.sum += 2 // the declaration of the variable
 		}
 	}
 	v.exprs(s.Rhs)
@@ -180,7 +183,7 @@ func (v *costVisitor) assign(s *ast.AssignStmt) {
 	}
 }
 
-// rangeFunc adds the cost of a loop over a function, whose body becomes a function.
+// rangeFunc adds the cost of a loop over a function. The loop's body becomes a function literal.
 func (v *costVisitor) rangeFunc(s *ast.RangeStmt) {
 	v.sum += 37 + callCost
 	if id, ok := s.X.(*ast.Ident); ok && v.params[id.Name] {
@@ -205,7 +208,8 @@ func (v *costVisitor) rangeFunc(s *ast.RangeStmt) {
 	}
 }
 
-// dynamic adds the temporary variable that holds what is to be called, if evaluating that takes a call.
+// dynamic adds the cost of the temporary variable that holds the called function, if a call gives
+// that.
 func (v *costVisitor) dynamic(fun ast.Expr) {
 	ast.Inspect(fun, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -221,7 +225,7 @@ func (v *costVisitor) dynamic(fun ast.Expr) {
 	})
 }
 
-// typeSwitch adds the cost of a type switch; the types cost nothing.
+// typeSwitch adds the cost of a type switch. Its types cost nothing.
 func (v *costVisitor) typeSwitch(s *ast.TypeSwitchStmt) {
 	v.sum += 2
 	v.stmt(s.Init)
@@ -256,7 +260,7 @@ func (v *costVisitor) typeSwitch(s *ast.TypeSwitchStmt) {
 	}
 }
 
-// convert adds the node of an implicit conversion to an interface.
+// convert adds the cost of an implicit conversion to an interface.
 func (v *costVisitor) convert(to typ, e ast.Expr) {
 	if !v.c.isInterface(to) {
 		return
@@ -273,6 +277,7 @@ func (v *costVisitor) exprs(list []ast.Expr) {
 	}
 }
 
+// expr adds the cost of an expression.
 func (v *costVisitor) expr(e ast.Expr) {
 	if v.sum > enough {
 		return
@@ -290,13 +295,13 @@ func (v *costVisitor) expr(e ast.Expr) {
 			v.sum++
 			return
 		}
-		if v.isConversion(e.X) { // a method expression
+		if v.isConversion(e.X) { // method expression
 			return
 		}
 		t := v.typeOf(e.X)
 		m := v.c.member(t, e.Sel.Name)
 		v.sum += 1 + m.embedded
-		switch m.kind { // a method value
+		switch m.kind { // method value
 		case methodMember:
 			v.sum++
 			_, ptr, _ := receiver(m.decl)
@@ -353,7 +358,7 @@ func (v *costVisitor) expr(e ast.Expr) {
 		v.expr(e.Y)
 	case *ast.IndexExpr:
 		v.sum++
-		if _, ok := deref(v.c.under(v.typeOf(e.X))); ok { // of a pointer to an array
+		if _, ok := deref(v.c.under(v.typeOf(e.X))); ok { // pointer to an array
 			v.sum++
 		}
 		v.expr(e.X)
@@ -386,7 +391,8 @@ func (v *costVisitor) expr(e ast.Expr) {
 	}
 }
 
-// concatenation reports whether the compiler holds e and a sum within it as one node, since it is of strings.
+// concatenation reports whether the left operand of e is a sum of strings too: the compiler holds
+// both sums in one node.
 func (v *costVisitor) concatenation(e *ast.BinaryExpr) bool {
 	x, ok := unparen(e.X).(*ast.BinaryExpr)
 	if !ok || e.Op != token.ADD || x.Op != token.ADD {
@@ -412,13 +418,13 @@ func (v *costVisitor) isLenOf(e, x ast.Expr) bool {
 	return ok && okA && okB && id.Name == "len" && a.Name == b.Name
 }
 
-// composite adds the cost of a composite literal of a type.
+// composite adds the cost of a composite literal of type t.
 func (v *costVisitor) composite(e *ast.CompositeLit, t typ) {
 	v.sum++
 	u := v.c.under(t)
 	var key, elem typ
 	switch x := u.expr.(type) {
-	case *ast.StarExpr: // &T{} without the &T
+	case *ast.StarExpr: // &T{} that is written as {}
 		v.composite(e, typ{x.X, u.imports})
 		return
 	case *ast.ArrayType:
@@ -478,7 +484,8 @@ func (v *costVisitor) element(t typ, e ast.Expr) {
 	v.convert(t, e)
 }
 
-// addressBelow reports whether conversions of pointers hold an address, which the compiler then charges half.
+// addressBelow reports whether c is a chain of conversions of pointers around an address. The
+// compiler charges half for such an address.
 func (v *costVisitor) addressBelow(c *ast.CallExpr) bool {
 	for len(c.Args) == 1 && v.isConversion(c.Fun) {
 		switch x := unparen(c.Args[0]).(type) {
@@ -493,7 +500,8 @@ func (v *costVisitor) addressBelow(c *ast.CallExpr) bool {
 	return false
 }
 
-// firstField reports whether e is x.f, with a variable x and the first field of its struct: its address costs nothing.
+// firstField reports whether e is x.f, where x is a variable and f is the first field of its
+// struct. Taking its address costs nothing.
 func (v *costVisitor) firstField(e ast.Expr) bool {
 	s, ok := unparen(e).(*ast.SelectorExpr)
 	if !ok {

@@ -10,11 +10,11 @@ import (
 	"github.com/ftgo/ftgo/rewriter/internal/toolexec"
 )
 
-// overlayEnv tells cover where the overlay is.
+// overlayEnv is the variable that tells the path of the overlay to cover.
 const overlayEnv = "FTGO_OVERLAY"
 
-// cover runs cmd/cover, which knows no overlay, on the files that the overlay has, and keeps what ftgo adds to a program out of its
-// coverage.
+// cover runs cmd/cover. cmd/cover does not know overlays, so cover gives it the overlay's files. It
+// also leaves what ftgo adds to a program out of the coverage.
 func cover(args []string) error {
 	i := slices.Index(args, "-outfilelist")
 	overlay := os.Getenv(overlayEnv)
@@ -29,7 +29,8 @@ func cover(args []string) error {
 	if err != nil {
 		return err
 	}
-	out := strings.Split(strings.TrimSpace(string(list)), "\n") // the counters' file, then one for each input
+	// The file of counters comes first, then one file for each input.
+	out := strings.Split(strings.TrimSpace(string(list)), "\n")
 	if len(out) != len(args)-i-1 {
 		return fmt.Errorf("cmd/cover is to write %d files for %d: this is not a Go release that this ftgo knows", len(out), len(args)-i-2)
 	}
@@ -60,7 +61,7 @@ func cover(args []string) error {
 	}
 	if path := toolexec.ImportPath(); isLibrary(path) && strings.Contains("/"+path, "/_ftgo/") {
 		if m := slices.Index(covered, "-mode"); m >= 0 {
-			covered[m+1] = "regonly" // no counters
+			covered[m+1] = "regonly" // without counters
 		}
 	}
 	return toolexec.Exec(covered)

@@ -6,12 +6,14 @@ import (
 	"slices"
 )
 
-// edits collects insertions and replacements at byte offsets of a source text. What is not edited stays as it is, to the byte:
-// that keeps lines, columns and comments, and costs a twentieth of printing a tree.
+// edits collects insertions and replacements at byte offsets of a source text. The rest of the text
+// stays as it is, to the byte. That keeps lines, columns and comments, and takes a twentieth of the
+// time of printing a tree.
 type edits struct {
 	list []edit
 }
 
+// An edit replaces the text from off to end.
 type edit struct {
 	off, end int
 	text     string
@@ -21,7 +23,8 @@ func (e *edits) insert(off int, text string) { e.list = append(e.list, edit{off,
 
 func (e *edits) replace(off, end int, text string) { e.list = append(e.list, edit{off, end, text}) }
 
-// apply returns src with the edits made. Edits at one offset are made in the order in which they were given.
+// apply returns src with the edits made. Edits at one offset are made in the order in which they
+// were added.
 func (e *edits) apply(src []byte) []byte {
 	slices.SortStableFunc(e.list, func(a, b edit) int { return a.off - b.off })
 	n := len(src)

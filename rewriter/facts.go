@@ -12,23 +12,26 @@ import (
 	"strings"
 )
 
-// A fact is what the estimate wants to know of another package's function, method, type or constant. Facts are written as
+// A fact is what the estimate needs to know of another package's function, method, type or
+// constant. Facts are written as
 //
-//	Name=33       the compiler inlines it, at that cost
-//	Name=33,v1a   …, and it takes a variable number of arguments after 1, to be converted to interfaces
-//	T.*M=5        the same of a method with a pointer receiver
-//	T=t  T=int64  a type that is no interface; its kind where that is a basic one
+//	Name=33       a function that is inlined at that cost
+//	Name=33,v1a   … with a variadic parameter after 1 other, of interface type
+//	T.*M=5        a method with a pointer receiver that is inlined at that cost
+//	T=t  T=int64  a type that is no interface; its kind if that is a basic one
 //	T=i           an interface
 //	T=t,wPWW      a type of these letters (wrappers.go)
-//	C=c  C=cfalse a constant; its value if that is a truth value. A name that a package's own facts leave out is a constant: some packages
-//	              have thousands
-//	F=r*T         the type of a single result, or of a variable: T of the package, a basic one, ~ for any other that is no interface, ^ for
-//	              any other interface
-//	F=p02         parameters 0 and 2 are interfaces
+//	C=c  C=cfalse a constant; its value if that is a truth value
+//	F=r*T         the type of the single result, or of a variable: T of the package,
+//	              a basic one, ~ for another that is no interface, ^ for another interface
+//	F=p02         a function with interfaces as parameters 0 and 2
 //	@=name        the package's name
+//
+// A package's own facts leave out constants without a truth value, since some packages have
+// thousands. A name without a fact is such a constant.
 type fact struct {
 	known    bool
-	cost     int // -1: it is not inlined
+	cost     int // -1 if it is not inlined
 	pointer  bool
 	variadic bool
 	ifaces   bool
@@ -44,7 +47,7 @@ type fact struct {
 	letters  string
 }
 
-// parseFacts reads facts that are separated by blanks.
+// parseFacts parses facts that are separated by blanks.
 func parseFacts(list string) map[string]fact {
 	m := map[string]fact{}
 	for word := range strings.FieldsSeq(list) {
@@ -90,10 +93,10 @@ func parseFacts(list string) map[string]fact {
 	return m
 }
 
-// packageName returns the name of a package, "" if it is not known.
+// packageName returns the name of a package, or "" if it is not known.
 func (c *costs) packageName(path string) string { return c.known(path, "@").name }
 
-// known returns the fact of a name, Name or Type.Method, in a package.
+// known returns the fact of a name, F or Type.Method, in a package.
 func (c *costs) known(path, name string) fact {
 	m, ok := c.facts[path]
 	if !ok {
@@ -118,19 +121,22 @@ func stdFacts(path string) string {
 	return line
 }
 
-// The list is the compiler's own: go run ./internal/estimate -std > rewriter/stdfacts.txt.
+// stdFactList is what the compiler says of the standard library. It is made by go run
+// ./internal/estimate -std > rewriter/stdfacts.txt.
 //
 //go:embed stdfacts.txt
 var stdFactList string
 
-// The marks around a package's facts. They are the value of an exported constant, which is how they come into the export data that
-// the compiler has of each import: the build cache keeps them as it keeps all else, and no binary holds them.
+// factsStart and factsEnd enclose a package's facts in the value of an exported constant. So the
+// facts are in the export data that the compiler has of each import; the build cache keeps them
+// with the rest, and no binary holds them.
 const (
 	factsStart = "ftgo:facts "
 	factsEnd   = " ftgo:end"
 )
 
-// addFacts puts a package's facts into its table, under a name that a dot import of two packages does not bring together.
+// addFacts adds a package's facts to its table. The constant's name differs between packages, so
+// that dot imports of two do not clash.
 func (r *Result) addFacts(first File, path string) {
 	if r.Facts == "" {
 		return
@@ -147,7 +153,7 @@ func (r *Result) addFacts(first File, path string) {
 	r.Table = fmt.Appendf(r.Table, "\nconst Ftgo_%016x = %q\n", h.Sum64(), factsStart+r.Facts+factsEnd)
 }
 
-// resultType returns the type of a result or a variable of a package, as its fact has it.
+// resultType returns the type of a result or a variable of a package, from its fact.
 func resultType(path string, k fact) typ {
 	name, ptr := strings.CutPrefix(k.result, "*")
 	var t typ
@@ -169,7 +175,7 @@ func resultType(path string, k fact) typ {
 	return t
 }
 
-// own returns the facts of the package itself, for those that import it.
+// own returns the facts of the package itself, for packages that import it.
 func (c *costs) own() string {
 	list := []string{"@=" + c.name}
 	add := func(name string, what ...string) {
@@ -223,7 +229,7 @@ func (c *costs) own() string {
 	return strings.Join(list, " ")
 }
 
-// funcFacts states the facts of a function.
+// funcFacts returns the facts of a function.
 func (c *costs) funcFacts(d *ast.FuncDecl) (what []string) {
 	if cost := c.asBuilt(d); cost >= 0 {
 		what = append(what, strconv.Itoa(cost))
@@ -249,7 +255,7 @@ func (c *costs) funcFacts(d *ast.FuncDecl) (what []string) {
 	return what
 }
 
-// resultFact states the type of a result or a variable.
+// resultFact returns the fact of the type of a result or a variable.
 func (c *costs) resultFact(t typ) string {
 	if !t.known() {
 		return ""

@@ -7,30 +7,35 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// reEntry hooks a function that is entered a second time by way of a wrapper: one that it shares (dispatchShared), or, where that cannot be, its
-// own. Then it writes
+// reEntry hooks a function that a wrapper enters a second time. The function shares its wrapper
+// (dispatchShared), or, where that cannot be, has one of its own:
 //
-//	func (s *S) Foo(a int) error { if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_S_Foo(s, a) }; …the body, as it was… }
+//	func (s *S) Foo(a int) error {
+//		if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_S_Foo(s, a) }
+//		…the body, as it was…
+//	}
 //	func ftgo_S_Foo(ftgo_r *S, ftgo_p0 int) (ftgo_r0 error) {
 //		ftgo_t := ftgo_enter(&ftgo_sites[7]); defer ftgo_exit(ftgo_t)
-//		ftgo_r0 = ftgo_1S_Foo(ftgo_r, ftgo_p0); if ftgo_keeps != 0 { ftgo_2S_Foo(ftgo_t, ftgo_r0) }; return
+//		ftgo_r0 = ftgo_1S_Foo(ftgo_r, ftgo_p0)
+//		if ftgo_keeps != 0 { ftgo_2S_Foo(ftgo_t, ftgo_r0) }
+//		return
 //	}
 //
 //	//go:noescape
 //	//go:linkname ftgo_1S_Foo example.com/p.(*S).Foo
 //	func ftgo_1S_Foo(ftgo_r *S, ftgo_p0 int) error
 //
-// The last name is the function's own once more, as one that the compiler knows nothing of. Otherwise the function and its wrapper would be
-// recursive to escape analysis, which takes what goes from a parameter to a result of a recursive function to be lost to the heap. What
-// the body does with its parameters it sees in the body.
+// ftgo_1S_Foo is the function itself, under a name that the compiler knows nothing of. Under its
+// own name, the function and its wrapper would be recursive to escape analysis, which takes
+// everything that flows from a parameter to a result of a recursive function for lost to the heap.
+// What the body does with its parameters, escape analysis sees in the body.
 //
-// The wrapper of a method is a function, not a method: it stays out of method sets, type descriptors and the wrappers that
-// embedding makes. On a generic receiver it is a method, since there the type's constraints would be needed.
-func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
+// The wrapper of a method is a function, so that it stays out of method sets, type descriptors and
+// the wrappers that embedding makes. On a generic receiver the wrapper is a method, since a
+// function would have to repeat the constraints of the type.
+func (w *writer) reEntry(f *file, d *ast.FuncDecl, at site) {
 	var recvArg, recvParam string
 	var generic bool
 	wrapper := d.Name.Name
@@ -38,36 +43,36 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		var base string
 		base, _, generic = receiver(d)
 		recv := d.Recv.List[0]
-		recvArg = w.nameParam(f, recv, 0, hook.Prefix+"r")
-		recvParam = hook.Prefix + "r " + f.text(recv.Type)
+		recvArg = w.nameParam(f, recv, 0, generated(localReceiver, ""))
+		recvParam = generated(localReceiver, "") + " " + f.text(recv.Type)
 		if !generic {
 			wrapper = base + "_" + wrapper
 		}
 	}
-	fn := w.names[len(w.names)-1]
-	prefix, form := hook.Prefix, fn.Form
-	if form == Hidden {
-		prefix += "0" // for package runtime: a literal lies between the function and the wrapper
+	kind := ""
+	if at.Form == Hidden {
+		kind = kindHidden
 	}
-	wrapper = w.unique(prefix+wrapper, num)
+	wrapper = w.unique(generated(kind, wrapper), at.num)
 
-	// The parameters: the original's own names in the dispatch, fresh ones in the wrapper, where nothing can hide what it calls.
+	// The check passes the function's own parameters. The wrapper has names of its own for them, so
+	// that none hides what it calls.
 	var params, args, freshArgs []string
 	n := 0
 	for _, p := range d.Type.Params.List {
 		dots, typ := "", f.text(p.Type)
 		if e, ok := p.Type.(*ast.Ellipsis); ok {
-			dots, typ = "...", "..."+f.text(e.Elt) // without a line break between the two, which may not follow []
+			dots, typ = "...", "..."+f.text(e.Elt) // on one line: a line break may not follow []
 		}
 		for i := range max(1, len(p.Names)) {
-			fresh := fmt.Sprintf("%sp%d", hook.Prefix, n)
+			fresh := local(localParam, n)
 			n++
 			args = append(args, w.nameParam(f, p, i, fresh)+dots)
 			freshArgs = append(freshArgs, fresh+dots)
 			params = append(params, fresh+" "+typ)
 		}
 	}
-	bySymbol := !isGeneric(d) && !w.opt.Assembly[w.symbol(d)] && !(w.mayInline(fn) && w.holdsPointers(d))
+	bySymbol := !isGeneric(d) && !w.opt.Assembly[w.symbol(d)] && !(w.mayInline(at.Func) && w.holdsPointers(d))
 	if bySymbol && w.share {
 		for i, a := range args {
 			if variadic, ok := strings.CutSuffix(a, "..."); ok {
@@ -78,7 +83,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		if d.Recv != nil {
 			args, params = append([]string{recvArg}, args...), append([]string{recvParam}, params...)
 		}
-		w.dispatchShared(f, d, num, wrapper, form, args, params)
+		w.dispatchShared(f, d, at, wrapper, args, params)
 		return
 	}
 	var tparams, targs []string
@@ -87,7 +92,7 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 			for i, id := range p.Names {
 				name := id.Name
 				if name == "_" {
-					name = fmt.Sprintf("%st%d", hook.Prefix, len(targs))
+					name = local(localTypeParam, len(targs))
 					f.edits.replace(f.off(id.Pos()), f.off(id.End()), name+f.directive(w.fset, id.End(), true))
 				}
 				targs = append(targs, name)
@@ -103,9 +108,9 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 		targList = "[" + strings.Join(targs, ", ") + "]"
 		tparamList = "[" + strings.Join(tparams, ", ") + "]"
 	}
-	results := f.results(d.Type) // before they are given names
+	results := f.results(d.Type) // before nameResults edits them
 
-	// The dispatch.
+	// The check calls the wrapper.
 	call := wrapper + targList + "(" + strings.Join(args, ", ") + ")"
 	switch {
 	case generic:
@@ -113,44 +118,45 @@ func (w *writer) reEntry(f *file, d *ast.FuncDecl, num string) {
 	case d.Recv != nil:
 		call = wrapper + targList + "(" + strings.Join(append([]string{recvArg}, args...), ", ") + ")"
 	}
-	w.dispatch(f, d, num, form, call, len(results) > 0, "")
+	w.dispatch(f, d, at, call, len(results) > 0, "")
 
-	// The wrapper.
+	// The wrapper calls the function.
 	callee := d.Name.Name + targList
 	head := "func "
 	switch {
 	case generic:
 		head += "(" + recvParam + ") " + wrapper + tparamList
-		callee = hook.Prefix + "r." + callee
+		callee = generated(localReceiver, "") + "." + callee
 	case d.Recv != nil:
 		head += wrapper + tparamList
 		params = append([]string{recvParam}, params...)
-		callee = hook.Prefix + "r." + callee
+		callee = generated(localReceiver, "") + "." + callee
 	default:
 		head += wrapper + tparamList
 	}
 	alias := ""
-	if bySymbol && form != Hidden {
-		callee = aliasName(wrapper)
+	if bySymbol && at.Form != Hidden {
+		callee = ofWrapper(kindSelf, wrapper)
 		if d.Recv != nil {
-			freshArgs = append([]string{hook.Prefix + "r"}, freshArgs...)
+			freshArgs = append([]string{generated(localReceiver, "")}, freshArgs...)
 		}
 		alias = fmt.Sprintf("\n//go:noescape\n//go:linkname %s %s\nfunc %[1]s(%[3]s)%[4]s\n", callee, w.symbol(d), strings.Join(params, ", "), inParentheses(results))
 		f.importUnsafe(w.fset)
 	}
 	enter := "ftgo_enter"
-	if form == Hidden {
+	if at.Form == Hidden {
 		enter = "ftgo_enterInlined"
 	}
 	keep, decl := w.keep(f, d, wrapper, tparams)
 	fmt.Fprintf(&f.tail, "\n%s\n", f.directive(w.fset, d.Type.Func, false))
-	writeWrapper(&f.tail, fmt.Sprintf("%s(%s)", head, strings.Join(params, ", ")), fmt.Sprintf("%s(&ftgo_sites[%s])", enter, num),
+	writeWrapper(&f.tail, fmt.Sprintf("%s(%s)", head, strings.Join(params, ", ")), fmt.Sprintf("%s(%s)", enter, at.addr()),
 		fmt.Sprintf("%s(%s)", callee, strings.Join(freshArgs, ", ")), f.results(d.Type), keep)
 	f.tail.WriteString(alias + decl)
 }
 
-// keep says how a function's own wrapper keeps what the function returned first, and declares what it takes for that: package runtime's function as one
-// that takes a value of the type. It is "" where the type is not known to be one of words, or not known outside of the function.
+// keep returns the statement by which a function's own wrapper keeps the first result, and the
+// declaration that the statement needs: runtime.ftgo_keep with the result's type. Both are "" where
+// the type is not known to be one of words, or is not known outside of the function.
 func (w *writer) keep(f *file, d *ast.FuncDecl, wrapper string, tparams []string) (keep, decl string) {
 	if !w.share || d.Type.Results == nil || len(d.Type.Results.List) == 0 {
 		return "", ""
@@ -167,7 +173,7 @@ func (w *writer) keep(f *file, d *ast.FuncDecl, wrapper string, tparams []string
 	if letters == "" || strings.Contains("FDCZ", letters[:1]) {
 		return "", ""
 	}
-	name, to := hook.Prefix+"2"+strings.TrimPrefix(wrapper, hook.Prefix), "ftgo_keep"
+	name, to := ofWrapper(kindKeep, wrapper), "ftgo_keep"
 	if small(letters[0]) && len(letters) == 1 {
 		to += letters
 	}
@@ -175,14 +181,15 @@ func (w *writer) keep(f *file, d *ast.FuncDecl, wrapper string, tparams []string
 	return name + "(ftgo_t, ftgo_r0)", fmt.Sprintf("\n//go:noescape\n//go:linkname %s runtime.%s\nfunc %[1]s(uintptr, %[3]s)\n", name, to, f.text(t))
 }
 
-// mayInline reports whether the compiler may inline a function with its hook. Where it does, escape analysis judges the caller's copy of
-// the body, and lets arguments stay on the stack of which the function itself would keep pointers in the heap. While on it is the function
-// itself that runs, so the caller must see what it does with them: the wrapper calls it by name.
+// mayInline reports whether the compiler may inline a function with its hook. Then escape analysis
+// judges the copy of the body in the caller, and may leave arguments on the stack that the function
+// itself stores in the heap. While the function is traced, the function itself runs. So the caller
+// must see what it does with its arguments: the wrapper calls it by its name.
 func (w *writer) mayInline(fn Func) bool {
 	return fn.Form == Hidden || w.opt.Inlines || w.hot(fn.Name)
 }
 
-// holdsPointers reports whether a function's receiver or parameters may hold pointers.
+// holdsPointers reports whether the receiver or a parameter of a function may hold pointers.
 func (w *writer) holdsPointers(d *ast.FuncDecl) bool {
 	for _, fields := range []*ast.FieldList{d.Recv, d.Type.Params} {
 		if fields == nil {
@@ -197,19 +204,20 @@ func (w *writer) holdsPointers(d *ast.FuncDecl) bool {
 	return false
 }
 
-// dispatch puts the check in front of a function's body; call is what it does while on, and again what it does when it has been entered a second time.
-func (w *writer) dispatch(f *file, d *ast.FuncDecl, num string, form Form, call string, returns bool, again string) {
-	if form == Hidden {
+// dispatch puts the check in front of a function's body. call is the call of the wrapper; returns
+// reports whether that has results; refresh is the statement for the second entry, or "".
+func (w *writer) dispatch(f *file, d *ast.FuncDecl, at site, call string, returns bool, refresh string) {
+	if at.Form == Hidden {
 		if names := w.nameResults(f, d.Type); len(names) > 0 {
 			call = strings.Join(names, ", ") + " = " + call
 		}
 		hidden := func(check string) string {
 			return fmt.Sprintf(" var ftgo_d ftgo_bool; %s[0] = func() (_ struct{}) { if %s { %s; ftgo_d = ftgo_true }; return }(); if ftgo_d { return }", w.opt.Hide, check, call)
 		}
-		mask, take := "ftgo_mask["+num+"] != 0", "ftgo_takeInlined(&ftgo_sites["+num+"])"
-		text := " if " + mask + " {" + hidden(take) + " }"
-		if costHidden(w.names[len(w.names)-1].Cost) == tightCost {
-			text = hidden(mask + " && " + take)
+		take := "ftgo_takeInlined(" + at.addr() + ")"
+		text := " if " + at.on() + " {" + hidden(take) + " }"
+		if costHidden(at.Cost) == tightCost {
+			text = hidden(at.on() + " && " + take)
 		}
 		f.insertAtBody(w.fset, d.Body, text)
 		return
@@ -219,19 +227,14 @@ func (w *writer) dispatch(f *file, d *ast.FuncDecl, num string, form Form, call 
 	} else {
 		call += "; return"
 	}
-	if again != "" {
-		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { if ftgo_take(&ftgo_sites[%s]) { %s }; %s }", num, num, call, again))
+	if refresh != "" {
+		f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if %s { if ftgo_take(%s) { %s }; %s }", at.on(), at.addr(), call, refresh))
 		return
 	}
-	f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if ftgo_mask[%s] != 0 && ftgo_take(&ftgo_sites[%s]) { %s }", num, num, call))
+	f.insertAtBody(w.fset, d.Body, fmt.Sprintf(" if %s && ftgo_take(%s) { %s }", at.on(), at.addr(), call))
 }
 
-// aliasName is the name under which a wrapper calls its function.
-func aliasName(wrapper string) string {
-	return hook.Prefix + "1" + strings.TrimPrefix(wrapper, hook.Prefix)
-}
-
-// symbol returns the name that the linker knows a function by.
+// symbol returns the linker's name of a function.
 func (w *writer) symbol(d *ast.FuncDecl) string {
 	if d.Recv == nil && w.linknames[d.Name.Name] != "" {
 		return w.linknames[d.Name.Name]
@@ -239,7 +242,7 @@ func (w *writer) symbol(d *ast.FuncDecl) string {
 	return pathPrefix(w.path) + "." + funcName(d, w.aliases)
 }
 
-// pathPrefix escapes an import path as symbol names have it (PathToPrefix in cmd/internal/objabi).
+// pathPrefix escapes an import path as in symbol names (PathToPrefix in cmd/internal/objabi).
 func pathPrefix(path string) string {
 	slash := strings.LastIndexByte(path, '/')
 	var b strings.Builder
@@ -253,7 +256,7 @@ func pathPrefix(path string) string {
 	return b.String()
 }
 
-// linknames collects the names that functions of the package are given by //go:linkname.
+// linknames maps functions of the package to the symbols that //go:linkname gives them.
 func linknames(files []*ast.File) map[string]string {
 	m := map[string]string{}
 	for _, f := range files {
@@ -268,7 +271,7 @@ func linknames(files []*ast.File) map[string]string {
 	return m
 }
 
-// importUnsafe imports package unsafe, without which a file may not have linknames.
+// importUnsafe imports package unsafe, which a file with //go:linkname must import.
 func (f *file) importUnsafe(fset *token.FileSet) {
 	if f.unsafe {
 		return
@@ -284,21 +287,23 @@ func (f *file) importUnsafe(fset *token.FileSet) {
 	f.edits.insert(off, text)
 }
 
-// inPlace writes the conditional deferred exit. For what cannot name itself.
-func (w *writer) inPlace(f *file, body *ast.BlockStmt, num string) {
-	f.insertAtBody(w.fset, body, fmt.Sprintf(" if ftgo_mask[%s] != 0 { defer ftgo_exit(ftgo_enterHere(&ftgo_sites[%s])) }", num, num))
+// inPlace writes the conditional deferred exit, for functions that have no name to be entered again
+// by.
+func (w *writer) inPlace(f *file, body *ast.BlockStmt, at site) {
+	f.insertAtBody(w.fset, body, fmt.Sprintf(" if %s { defer ftgo_exit(ftgo_enterHere(%s)) }", at.on(), at.addr()))
 }
 
-// unique returns a name for a wrapper that no other has.
-func (w *writer) unique(name, num string) string {
+// unique returns the name for a wrapper, with a number if another wrapper has the name.
+func (w *writer) unique(name string, num int) string {
 	if w.wrappers[name] {
-		name += "_" + num
+		name = fmt.Sprintf("%s_%d", name, num)
 	}
 	w.wrappers[name] = true
 	return name
 }
 
-// nameParam returns the name of the i'th parameter of a field, after giving it one if it has none or is blank.
+// nameParam returns the name of the i'th parameter of a field. A parameter without a name, or with
+// a blank one, is named fresh.
 func (w *writer) nameParam(f *file, p *ast.Field, i int, fresh string) string {
 	if len(p.Names) == 0 {
 		f.edits.insert(f.off(p.Type.Pos()), fresh+" "+f.directive(w.fset, p.Type.Pos(), true))
@@ -325,7 +330,7 @@ func (f *file) results(t *ast.FuncType) (types []string) {
 	return types
 }
 
-// inParentheses returns a result list with a blank in front; "" if there are no results.
+// inParentheses returns a result list with a blank in front, or "" if there are no results.
 func inParentheses(types []string) string {
 	if len(types) == 0 {
 		return ""
@@ -333,7 +338,8 @@ func inParentheses(types []string) string {
 	return " (" + strings.Join(types, ", ") + ")"
 }
 
-// endsLine reports whether nothing but blanks and a comment follows an offset on its line, so that what is inserted there moves nothing.
+// endsLine reports whether nothing but blanks and a comment follows an offset on its line. Then
+// text that is inserted there moves nothing.
 func (f *file) endsLine(off int) bool {
 	rest := f.Src[off:]
 	for i, c := range rest {
@@ -347,7 +353,8 @@ func (f *file) endsLine(off int) bool {
 	return false
 }
 
-// columnBack returns the directive that gives what follows pos its column back, if anything follows.
+// columnBack returns the directive that restores the column of the text behind pos, or "" if the
+// line ends there.
 func (f *file) columnBack(fset *token.FileSet, pos token.Pos) string {
 	if f.endsLine(f.off(pos)) {
 		return ""
@@ -355,8 +362,8 @@ func (f *file) columnBack(fset *token.FileSet, pos token.Pos) string {
 	return f.directive(fset, pos, true)
 }
 
-// insertAtBody inserts a statement at the start of a body. Behind a brace that ends its line nothing moves; otherwise a directive
-// gives what follows its column back.
+// insertAtBody inserts a statement at the start of a body. If text follows the brace on its line, a
+// directive restores that text's column.
 func (f *file) insertAtBody(fset *token.FileSet, body *ast.BlockStmt, stmt string) {
 	off := f.off(body.Lbrace) + 1
 	if !f.endsLine(off) {
@@ -365,7 +372,8 @@ func (f *file) insertAtBody(fset *token.FileSet, body *ast.BlockStmt, stmt strin
 	f.edits.insert(off, stmt)
 }
 
-// finish returns the rewritten file: the original under its own name from line 1 on, edited, then the wrappers.
+// finish returns the rewritten file: the edited original, with positions of the original from line
+// 1 on, and then the wrappers.
 func (f *file) finish() []byte {
 	src := f.edits.apply(f.Src)
 	src = []byte(strings.TrimPrefix(string(src), "\uFEFF"))
@@ -379,114 +387,4 @@ func (f *file) finish() []byte {
 	}
 	b.WriteString(f.tail.String())
 	return []byte(b.String())
-}
-
-// tableData is what the table of a package holds.
-type tableData struct {
-	Package             string // its name
-	ABI, N, Kept, Alone int
-	Path                string
-	Names, Left         string // as Go strings
-}
-
-// table returns the file that declares the masks, sites and names of the package, and registers them. Its only initializer is the
-// first of the first file, so it runs before anything else in the package (Go specification, Package initialization).
-func (w *writer) table() []byte {
-	t := tableData{Package: w.files[0].tree.Name.Name, ABI: hook.ABI, N: len(w.names), Path: w.path, Names: w.nameList(), Left: w.leftList()}
-	for _, fn := range w.funcs {
-		switch fn.Form {
-		case Inlined:
-			t.Kept++
-		case Alone:
-			t.Alone++
-		}
-	}
-	if w.redeclared() {
-		return w.inferredTable(t)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "package %s\n\nimport _ \"unsafe\"\n\n%s", t.Package, shapeTypes())
-	fmt.Fprintf(&b, `
-var (
-	ftgo_mask  [%d]uint8
-	ftgo_sites [%d]ftgo_Site
-	ftgo_table = ftgo_Table{
-		ABI:   %d,
-		N:     %d,
-		Kept:  %d,
-		Alone: %d,
-		Masks: &ftgo_mask[0],
-		Sites: &ftgo_sites[0],
-		Path:  %q,
-		Names: %s,
-		Left:  %s,
-	}
-	ftgo_registered = ftgo_register(&ftgo_table)
-)
-
-//go:linkname ftgo_register runtime.ftgo_register
-func ftgo_register(*ftgo_Table) bool
-
-//go:linkname ftgo_take runtime.ftgo_take
-func ftgo_take(*ftgo_Site) bool
-
-//go:linkname ftgo_enter runtime.ftgo_enter
-func ftgo_enter(*ftgo_Site) uintptr
-
-//go:linkname ftgo_enterHere runtime.ftgo_enterHere
-func ftgo_enterHere(*ftgo_Site) uintptr
-
-//go:linkname ftgo_exit runtime.ftgo_exit
-func ftgo_exit(uintptr)
-
-//go:linkname ftgo_keeps runtime.ftgo_keeps
-var ftgo_keeps uint32
-
-//go:linkname ftgo_keep runtime.ftgo_keep
-func ftgo_keep(uintptr, uintptr)
-
-//go:noescape
-//go:linkname ftgo_keepPointer runtime.ftgo_keep
-func ftgo_keepPointer(uintptr, *ftgo_Site)
-
-//go:linkname ftgo_enterAt runtime.ftgo_enterAt
-func ftgo_enterAt(*ftgo_Site) int
-
-//go:linkname ftgo_exitAt runtime.ftgo_exitAt
-func ftgo_exitAt(int)
-`, t.N, t.N, t.ABI, t.N, t.Kept, t.Alone, t.Path, t.Names, t.Left)
-	b.Write(w.tail.Bytes())
-	if w.opt.Hide != "" {
-		fmt.Fprintf(&b, "\nvar %s [1]struct{}\n\ntype ftgo_bool bool\n\nconst ftgo_true = 0 == 0\n\n//go:linkname ftgo_takeInlined runtime.ftgo_takeInlined\nfunc ftgo_takeInlined(*ftgo_Site) bool\n\n//go:linkname ftgo_enterInlined runtime.ftgo_enterInlined\nfunc ftgo_enterInlined(*ftgo_Site) uintptr\n", w.opt.Hide)
-	}
-	return []byte(b.String())
-}
-
-// leftList returns Table.Left as a Go string.
-func (w *writer) leftList() string {
-	var b strings.Builder
-	for _, fn := range w.funcs {
-		if fn.Form == Alone && fn.Name != "_" {
-			fmt.Fprintf(&b, "%s %s\n", fn.Name, fn.Reason)
-		}
-	}
-	return fmt.Sprintf("%q", b.String())
-}
-
-// nameList returns Table.Names as a Go string.
-func (w *writer) nameList() string {
-	var b strings.Builder
-	file := ""
-	for _, fn := range w.names {
-		if fn.File != file {
-			file = fn.File
-			fmt.Fprintf(&b, "\t%s\n", baseName(file))
-		}
-		fmt.Fprintf(&b, "%s %d\n", fn.Name, fn.Line)
-	}
-	return fmt.Sprintf("%q", b.String())
-}
-
-func baseName(path string) string {
-	return path[strings.LastIndexAny(path, `/\`)+1:]
 }

@@ -11,34 +11,37 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-
-	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// A small function can be hooked and still be inlined if its check does not count against the inliner's budget. The inliner charges nothing
-// for an assignment to an element of an array of coverage counters, the right side included (isIndexingCoverageCounter in
-// cmd/compile/internal/inline), so that covered programs are inlined as others are. So the cold part of the check is called within the
+// A small function can have a hook and still be inlined if its check is free of charge for the
+// inliner. The inliner charges nothing for an assignment to an element of an array of coverage
+// counters, including the right side (isIndexingCoverageCounter in cmd/compile/internal/inline):
+// covered programs are to be inlined as others are. So the cold part of the check is a call in the
 // right side of such an assignment, to an array of no size:
 //
 //	if ftgo_mask[7] != 0 { var ftgo_d ftgo_bool; ftgo_cov[0] = func() (_ struct{}) {
 //		if ftgo_takeInlined(&ftgo_sites[7]) { r = ftgo_Small(a); ftgo_d = true }; return
 //	}(); if ftgo_d { return } }
 //
-// which the compiler takes apart again: what is left of it is the comparison and the calls. Nobody promises that. So each compiler is asked
-// once (hides), and one that charges otherwise gets the usual form, which is not inlined.
+// The compiler takes this apart again, and leaves the comparison and the calls. The compiler does
+// not promise to charge nothing. So ftgo asks each compiler once (hides); if it charges otherwise,
+// functions get the usual form, which is not inlined.
 
-// What is left of a function that is inlined with its hook is the comparison and a branch, but a function of cost 68 or more would not be inlined. Those up to
-// 73 have the comparison within the assignment, too, and then one variable more is set and asked on each call:
+// In this form the comparison and a branch are charged for, so that a function of cost 68 or more
+// would not be inlined. A function of cost 68 to 73 has the comparison in the assignment too. On
+// each call it sets one more variable and tests it:
 //
-//	var ftgo_d ftgo_bool; ftgo_cov[0] = func() (_ struct{}) { if ftgo_mask[7] != 0 && ftgo_takeInlined(&ftgo_sites[7]) { … } … }(); if ftgo_d { return }
+//	var ftgo_d ftgo_bool; ftgo_cov[0] = func() (_ struct{}) {
+//		if ftgo_mask[7] != 0 && ftgo_takeInlined(&ftgo_sites[7]) { … } …
+//	}(); if ftgo_d { return }
 
-// hiddenCost is what the check costs the inliner in this form, tightCost in the second.
+// The inliner charges hiddenCost for the check in the first form, and tightCost in the second.
 const (
 	hiddenCost = 13
 	tightCost  = 7
 )
 
-// costHidden is what the hidden check of a function costs.
+// costHidden returns what the inliner charges for the check in a function of the given cost.
 func costHidden(cost int) int {
 	if cost+hiddenCost <= InlineKeep {
 		return hiddenCost
@@ -46,11 +49,13 @@ func costHidden(cost int) int {
 	return tightCost
 }
 
-// hiddenArray is the name of the array, unless cmd/cover's configuration wants names to begin otherwise.
+// hiddenArray is the name of the array in packages that cmd/cover does not instrument; see
+// hidingArray.
 const hiddenArray = "ftgo_cov"
 
-// isGeneric reports whether a function has type parameters, or its receiver has. The compiler judges such functions anew in each package that
-// imports them, where it does not know of the array; and a profile does not tell their instances apart.
+// isGeneric reports whether a function or its receiver has type parameters. The compiler decides on
+// inlining of a generic function in each package that imports it, where it does not know of the
+// array. A profile does not tell the function's instances apart.
 func isGeneric(d *ast.FuncDecl) bool {
 	if d.Type.TypeParams != nil || d.Recv == nil {
 		return d.Type.TypeParams != nil
@@ -59,14 +64,15 @@ func isGeneric(d *ast.FuncDecl) bool {
 	return generic
 }
 
-// nameResults gives all results of a function names, and returns them.
+// nameResults gives names to all results of a function that have none, and returns the names of all
+// results.
 func (w *writer) nameResults(f *file, t *ast.FuncType) (names []string) {
 	if t.Results == nil {
 		return nil
 	}
 	for _, r := range t.Results.List {
 		for i := range max(1, len(r.Names)) {
-			fresh := fmt.Sprintf("%so%d", hook.Prefix, len(names))
+			fresh := local(localNamed, len(names))
 			if !t.Results.Opening.IsValid() {
 				f.edits.insert(f.off(r.Type.Pos()), "("+fresh+" "+f.directive(w.fset, r.Type.Pos(), true))
 				f.edits.insert(f.off(r.Type.End()), ")")
@@ -78,14 +84,15 @@ func (w *writer) nameResults(f *file, t *ast.FuncType) (names []string) {
 	return names
 }
 
-// coverConfig is what the compiler reads for -coveragecfg (CoverFixupConfig in internal/coverage/covcmd).
+// A coverConfig is the file that -coveragecfg names to the compiler (CoverFixupConfig in
+// internal/coverage/covcmd).
 type coverConfig struct {
 	MetaVar, MetaHash, Strategy, CounterPrefix, PkgIdVar, CounterMode, CounterGranularity string
 	MetaLen                                                                               int
 }
 
-// writeCoverConfig writes one that says nothing but that our array is one of counters: in the mode of a test's main package nothing is
-// registered.
+// writeCoverConfig writes a configuration that makes hiddenArray an array of counters and does
+// nothing else: in the mode of a test's main package, the compiler registers nothing.
 func writeCoverConfig(name string) error {
 	b, err := json.Marshal(coverConfig{
 		MetaVar: "ftgo_coverMeta", MetaHash: "00000000000000000000000000000000", Strategy: "normal", CounterPrefix: hiddenArray,
@@ -97,7 +104,8 @@ func writeCoverConfig(name string) error {
 	return os.WriteFile(name, b, 0o666)
 }
 
-// hidingArray returns a name for the array under a user's own configuration.
+// hidingArray returns the array's name under the configuration of cmd/cover, or "" if that cannot
+// be read. The name has to begin with the configuration's prefix.
 func hidingArray(config string) string {
 	var c coverConfig
 	b, err := os.ReadFile(config)
@@ -107,7 +115,7 @@ func hidingArray(config string) string {
 	return c.CounterPrefix + "_" + hiddenArray
 }
 
-// canary is a function in the form, and one without it.
+// canary is a package with a function in each hidden form and the same function without a hook.
 const canary = `package canary
 
 var (
@@ -140,7 +148,8 @@ func Tight(a int) (r int) { var ftgo_d bool; ftgo_cov[0] = func() (_ struct{}) {
 
 var canaryCost = regexp.MustCompile(`can inline (Plain|Small|Tight) with cost (\d+) `)
 
-// hides asks a compiler whether it charges for the form what is expected. The answer is kept for this compiler in the user's cache directory.
+// hides reports whether a compiler charges hiddenCost and tightCost for the two forms. The answer
+// is kept for this compiler in the user's cache directory.
 func hides(compiler string) bool {
 	file := ""
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -160,12 +169,13 @@ func hides(compiler string) bool {
 		}
 		tmp := fmt.Sprintf("%s.%d", file, os.Getpid())
 		if os.WriteFile(tmp, []byte(text), 0o666) == nil {
-			os.Rename(tmp, file) // or it is asked again
+			os.Rename(tmp, file) // if that fails, the next build asks again
 		}
 	}
 	return answer
 }
 
+// askCompiler compiles canary, and reports whether the compiler charges what is expected.
 func askCompiler(compiler string) bool {
 	dir, err := os.MkdirTemp("", "ftgo")
 	if err != nil {

@@ -205,7 +205,7 @@ func (v *costVisitor) results(call *ast.CallExpr) []typ {
 			return []typ{t}
 		}
 	}
-	// A function value.
+	// The called expression is a function value.
 	t := v.c.under(v.typeOf(fun))
 	if ft, ok := t.expr.(*ast.FuncType); ok {
 		return fieldTypes(ft.Results, t.imports)
@@ -213,7 +213,7 @@ func (v *costVisitor) results(call *ast.CallExpr) []typ {
 	return nil
 }
 
-// declare gives names that a function declares their types.
+// declare records the types of parameters or results.
 func (v *costVisitor) declare(fields *ast.FieldList) {
 	if fields == nil {
 		return
@@ -229,7 +229,7 @@ func (v *costVisitor) declare(fields *ast.FieldList) {
 	}
 }
 
-// noFuncs reports whether a loop over an underlying type is no call of a function, as far as types are known.
+// noFuncs reports whether a loop over an underlying type is known not to range over a function.
 func (c *costs) noFuncs(u typ) bool {
 	if p, ok := deref(u); ok {
 		u = c.under(p)
@@ -243,7 +243,8 @@ func (c *costs) noFuncs(u typ) bool {
 	return false
 }
 
-// rangeTypes declares the variables of a range statement, u being what the type is that it loops over.
+// rangeTypes records the types of a range statement's variables. u is the underlying type of what
+// it ranges over.
 func (v *costVisitor) rangeTypes(s *ast.RangeStmt, u typ) {
 	var key, value typ
 	switch x := u.expr.(type) {

@@ -12,7 +12,8 @@ import (
 	"github.com/ftgo/ftgo"
 )
 
-// Whatever the library imports of this module goes with it into programs, and has no hooks there.
+// Each package of this module that the library imports goes with it into programs, and has no hooks
+// there.
 func TestLibraryIsWhole(t *testing.T) {
 	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps}, Library)
 	if err != nil {
@@ -68,7 +69,7 @@ func TestPatternsOfABuild(t *testing.T) {
 		pkg("go/tool", "go", pkg("go/tool/sub", "go")),
 		program,
 	})
-	// A pattern for each module, and the packages that none can stand for.
+	// Each module has a pattern. A package that no module's pattern matches has one of its own.
 	want := []string{"example.com/m/...", "example.org/dep/v2/...", "example.com/m_test", "go/tool/sub", "go/tool", "command-line-arguments"}
 	if diff := cmp.Diff(want, in.patterns); diff != "" {
 		t.Error(diff)

@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// A lineDirective is a //line or /*line*/ comment of the input (cgo, cmd/cover and parser generators write them).
+// A lineDirective is a //line or /*line*/ comment of the input. cgo, cmd/cover and parser
+// generators write them.
 type lineDirective struct {
 	off  int
-	name string // as written; the compiler and package go/scanner make it absolute in different ways
+	name string // as written: the compiler and go/scanner make it absolute in different ways
 }
 
-// lineDirectives returns the directives of a file in order, after joining their names with the file's directory if join is set. Form:
-// cmd/compile, "Compiler Directives".
+// lineDirectives returns the directives of a file in order. If join is set, it joins their file
+// names with the file's directory. The directives' form is described in cmd/compile, "Compiler
+// Directives".
 func lineDirectives(f *file, join bool) (list []lineDirective, err error) {
 	for _, g := range f.tree.Comments {
 		for _, c := range g.List {
@@ -41,7 +43,7 @@ func lineDirectives(f *file, join bool) (list []lineDirective, err error) {
 					name = f.Name
 				}
 			}
-			// The parser has taken carriage returns out of the text.
+			// The parser has taken carriage returns out of c.Text.
 			raw, _, _ := strings.Cut(string(f.Src[f.off(c.Pos()):]), "\n")
 			if strings.Contains(strings.TrimSuffix(raw, "\r"), "\r") || strings.Contains(name, "*/") || strings.Contains(name, "\n") {
 				return nil, fmt.Errorf("%s: a line directive names a file that another directive cannot name: %q", f.Name, name)
@@ -69,8 +71,8 @@ func cutNumber(s string) (rest string, n int, ok bool) {
 	return s[:i], n, err == nil
 }
 
-// directive returns the comment that gives what follows it the position of pos, as the input's own directives say it. Inline: of
-// the /*line*/ kind.
+// directive returns a comment that gives the text behind it the position of pos, in the sense of
+// the input's own directives. If inline is set, the comment is a /*line*/.
 func (f *file) directive(fset *token.FileSet, pos token.Pos, inline bool) string {
 	if f.noPositions {
 		return ""
@@ -87,7 +89,7 @@ func (f *file) directive(fset *token.FileSet, pos token.Pos, inline bool) string
 		}
 	}
 	where := fmt.Sprintf("%s:%d:%d", name, p.Line, p.Column)
-	if p.Column == 0 { // the directive in force gives lines alone
+	if p.Column == 0 { // the input's directive in force has no columns
 		where = fmt.Sprintf("%s:%d", name, p.Line)
 	}
 	if inline {

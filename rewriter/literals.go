@@ -8,40 +8,42 @@ import (
 	"golang.org/x/tools/go/ast/astutil"
 )
 
-// The cost of inlining a function literal up to which the compiler does so where it is called directly, and where that is its only
-// call (inlineClosureCalledOnceCost and the doubled budget in cmd/compile/internal/inline).
+// The compiler inlines a function literal up to these costs: inlineLiteral where it is called
+// directly, and inlineLiteralOnce where that is its only call (inlineClosureCalledOnceCost and the
+// doubled budget in cmd/compile/internal/inline).
 const (
 	inlineLiteral     = 2 * InlineKeep
 	inlineLiteralOnce = 10 * InlineKeep
 )
 
-// tinyLiteral is the cost up to which a literal that remains a function (a comparison handed to a sort, say) is left without a
-// hook when inlined functions are: the hook would be most of what it does.
+// tinyLiteral is the cost up to which a literal that is not inlined, such as a comparison for a
+// sort, gets no hook while inlined functions get none: the hook would be most of its cost.
 const tinyLiteral = 40
 
-// litScope is where a function literal stands.
+// A litScope is the place of a function literal.
 type litScope struct {
-	name    string // what the number is appended to
-	gen     *int   // the number of the last literal
-	initial bool   // outside of functions: initLits has the number
-	inlined bool   // in a function that is left inlined, which takes its literals along
-	alone   bool   // in a function that a directive keeps from being hooked
+	name    string // the literal's name without its number
+	gen     *int   // number of the last literal
+	initial bool   // in the initializer of a variable: writer.initLits has the number
+	inlined bool   // in a function that stays inlined, with its literals
+	alone   bool   // in a function that a directive rules a hook out for
 }
 
-// use is what is done with a function literal, as far as inlining is concerned.
+// A use is what a program does with a function literal, as far as inlining depends on it.
 type use uint8
 
 const (
-	usedAsValue use = iota // it remains a function
+	usedAsValue use = iota // the literal remains a function
 	calledOnce             // func() { … }()
-	calledByVar            // f := func() { … } with no use of f but calls
+	calledByVar            // f := func() { … }, where f is used in calls alone
 )
 
-// literals decides on the function literals below a node, and hooks them. They are numbered as the compiler does
-// (closureName in cmd/compile/internal/ir): in source order, below the function that holds them.
+// literals decides on the function literals below a node, and hooks them. Their numbers are the
+// compiler's (closureName in cmd/compile/internal/ir): in source order, within the function that
+// holds them.
 func (w *writer) literals(f *file, root ast.Node, scope litScope) {
 	if !bytes.Contains(f.Src[f.off(root.Pos()):f.off(root.End())], []byte("func")) {
-		return // most functions have none, and the walk takes long
+		return // most functions hold no literal, and the walk below is slow
 	}
 	astutil.Apply(root, func(c *astutil.Cursor) bool {
 		lit, ok := c.Node().(*ast.FuncLit)
@@ -73,7 +75,8 @@ func (w *writer) literals(f *file, root ast.Node, scope litScope) {
 	}, nil)
 }
 
-// decideLiteral decides on a function literal. InPlace stands for every form with a hook.
+// decideLiteral decides on a function literal. It returns InPlace for every literal that gets a
+// hook.
 func (w *writer) decideLiteral(f *file, lit *ast.FuncLit, u use, name string, scope litScope) (Form, string, int) {
 	if w.opt.Notrace != nil && w.opt.Notrace(w.path+"."+name) {
 		return Alone, "-notrace", -1
@@ -85,7 +88,8 @@ func (w *writer) decideLiteral(f *file, lit *ast.FuncLit, u use, name string, sc
 	if cost < 0 || w.opt.Inline < 0 {
 		return InPlace, "", cost
 	}
-	// A hook may take the literal out of what it is inlined into, so a limit below the compiler's own changes nothing here.
+	// A hook may keep the compiler from inlining the literal, so a limit below the compiler's own
+	// changes nothing here.
 	switch {
 	case u == calledOnce && cost <= inlineLiteralOnce, u == calledByVar && cost <= inlineLiteral:
 		return Inlined, fmt.Sprintf("the compiler inlines it where it is called (cost %d)", cost), cost
@@ -99,12 +103,12 @@ func (w *writer) decideLiteral(f *file, lit *ast.FuncLit, u use, name string, sc
 	return InPlace, "", cost
 }
 
-// literalUse looks at a literal's surroundings.
+// literalUse returns how the literal at the cursor is used.
 func literalUse(c *astutil.Cursor, root ast.Node) use {
 	lit := c.Node()
 	switch p := c.Parent().(type) {
 	case *ast.CallExpr:
-		// func() { … }(): inlined, unless it is the call of a go or defer statement, which the walk has marked.
+		// A literal that is called at once is inlined, except in a go or defer statement.
 		if p.Fun == lit && !deferred(root, p) {
 			return calledOnce
 		}
@@ -133,7 +137,8 @@ func deferred(root ast.Node, call *ast.CallExpr) bool {
 	return found
 }
 
-// onlyCalled reports whether every other use below root of a variable's name is a call of it.
+// onlyCalled reports whether all uses of a variable's name below root, except v itself, are calls
+// of it.
 func onlyCalled(root ast.Node, v *ast.Ident) bool {
 	calls := map[*ast.Ident]bool{}
 	only := true

@@ -1,147 +1,64 @@
 package rewriter
 
 import (
-	"errors"
 	"go/ast"
 	"go/token"
-	"go/types"
 )
 
-// numberInitializers numbers the function literals of package-level variables as the compiler does, which holds all initializers in one
-// function: in the order in which the variables are initialized.
-func (w *writer) numberInitializers(trees []*ast.File) {
-	var inits []ast.Expr // that hold literals, in the order of the source
-	for _, f := range trees {
-		for _, d := range f.Decls {
-			d, ok := d.(*ast.GenDecl)
-			if !ok || d.Tok != token.VAR {
-				continue
-			}
-			for _, s := range d.Specs {
-				for _, e := range s.(*ast.ValueSpec).Values {
-					if len(outermost(e)) > 0 {
-						inits = append(inits, e)
-					}
-				}
-			}
-		}
+// funcName returns the name of a declared function as in stack traces, without the package.
+func funcName(d *ast.FuncDecl, aliases map[string]ast.Expr) string {
+	name := d.Name.Name
+	if d.Type.TypeParams != nil {
+		name += "[...]"
 	}
-	if len(inits) > 1 {
-		if reached, later := reach(trees, inits); later {
-			inits = append(w.initOrder(trees, reached), inits...)
-		}
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return name
 	}
-	w.initLits = map[*ast.FuncLit]int{}
-	for _, e := range inits {
-		for _, lit := range outermost(e) {
-			if w.initLits[lit] == 0 {
-				w.initLits[lit] = len(w.initLits) + 1
+	base, ptr, generic := namedType(d.Recv.List[0].Type, aliases)
+	if generic {
+		base += "[...]"
+	}
+	if ptr {
+		base = "(*" + base + ")"
+	}
+	return base + "." + name
+}
+
+// receiver returns the name of a method's receiver type, whether the receiver is a pointer, and
+// whether the type is generic.
+func receiver(d *ast.FuncDecl) (base string, ptr, generic bool) {
+	return namedType(d.Recv.List[0].Type, nil)
+}
+
+// namedType returns the name of a receiver's type, whether it is a pointer, and whether it is
+// generic. It follows aliases.
+func namedType(t ast.Expr, aliases map[string]ast.Expr) (base string, ptr, generic bool) {
+	for seen := 0; ; {
+		switch x := t.(type) {
+		case *ast.ParenExpr:
+			t = x.X
+		case *ast.StarExpr:
+			ptr = true
+			t = x.X
+		case *ast.IndexExpr:
+			generic = true
+			t = x.X
+		case *ast.IndexListExpr:
+			generic = true
+			t = x.X
+		case *ast.Ident:
+			t = aliases[x.Name]
+			if seen++; t == nil || seen > len(aliases) {
+				return x.Name, ptr, generic
 			}
+		default:
+			return "?", ptr, generic
 		}
 	}
 }
 
-// reach follows names from initializers: it returns the functions that they may call, and whether one of them may have to wait for a
-// variable that is initialized further down. Types are not looked at, so a name stands for everything that bears it.
-func reach(trees []*ast.File, inits []ast.Expr) (reached map[*ast.FuncDecl]bool, later bool) {
-	funcs := map[string][]*ast.FuncDecl{} // methods too
-	vars := map[string]ast.Expr{}         // their initializers
-	for _, f := range trees {
-		for _, d := range f.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				funcs[d.Name.Name] = append(funcs[d.Name.Name], d)
-			case *ast.GenDecl:
-				if d.Tok != token.VAR {
-					continue
-				}
-				for _, s := range d.Specs {
-					s := s.(*ast.ValueSpec)
-					for i, id := range s.Names {
-						if len(s.Values) > 0 {
-							vars[id.Name] = s.Values[min(i, len(s.Values)-1)]
-						}
-					}
-				}
-			}
-		}
-	}
-	reached = map[*ast.FuncDecl]bool{}
-	for _, init := range inits {
-		seen := map[string]bool{}
-		var follow func(n ast.Node)
-		follow = func(n ast.Node) {
-			ast.Inspect(n, func(n ast.Node) bool {
-				id, ok := n.(*ast.Ident)
-				if !ok || seen[id.Name] {
-					return true
-				}
-				seen[id.Name] = true
-				for _, fn := range funcs[id.Name] {
-					reached[fn] = true
-					if fn.Body != nil {
-						follow(fn.Body)
-					}
-				}
-				if e := vars[id.Name]; e != nil {
-					later = later || e.Pos() > init.End()
-					follow(e)
-				}
-				return true
-			})
-		}
-		follow(init)
-	}
-	return reached, later
-}
-
-// initOrder returns the initializers of the package's variables in the order in which they run. Imported packages are not looked at: nothing in
-// them depends on this one. Nor are functions that no initializer reaches.
-func (w *writer) initOrder(trees []*ast.File, reached map[*ast.FuncDecl]bool) (order []ast.Expr) {
-	files := make([]*ast.File, len(trees))
-	for i, f := range trees {
-		files[i] = &ast.File{Package: f.Package, Name: f.Name, FileStart: f.FileStart, FileEnd: f.FileEnd, Imports: f.Imports, GoVersion: f.GoVersion}
-		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && !reached[fn] {
-				d = &ast.FuncDecl{Recv: fn.Recv, Name: fn.Name, Type: fn.Type}
-			}
-			files[i].Decls = append(files[i].Decls, d)
-		}
-	}
-	info := &types.Info{}
-	conf := types.Config{Importer: noImports{}, Error: func(error) {}, FakeImportC: true}
-	func() {
-		defer func() { recover() }() // on code that does not compile, package types has faults of its own
-		conf.Check(w.path, w.fset, files, info)
-	}()
-	for _, init := range info.InitOrder {
-		order = append(order, init.Rhs)
-	}
-	return order
-}
-
-type noImports struct{}
-
-func (noImports) Import(path string) (*types.Package, error) {
-	if path == "unsafe" {
-		return types.Unsafe, nil
-	}
-	return nil, errors.New("not looked at")
-}
-
-// outermost returns the function literals below a node that no other literal holds.
-func outermost(n ast.Node) (list []*ast.FuncLit) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		lit, ok := n.(*ast.FuncLit)
-		if ok {
-			list = append(list, lit)
-		}
-		return !ok
-	})
-	return list
-}
-
-// aliases maps the package's alias declarations to what they stand for: stack traces name a method after the type itself.
+// aliases maps the alias declarations of a package to the types that they stand for: stack traces
+// name methods after the type itself.
 func aliases(files []*ast.File) map[string]ast.Expr {
 	m := map[string]ast.Expr{}
 	for _, f := range files {

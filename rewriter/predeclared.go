@@ -2,14 +2,13 @@ package rewriter
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
-// predeclared are the predeclared types that the table of a package names.
+// predeclared lists the predeclared types that a package's table names.
 var predeclared = []string{"uint8", "uint32", "uintptr", "string", "bool", "int"}
 
-// redeclared reports whether the package declares one of them itself.
+// redeclared reports whether the package declares a name of predeclared.
 func (w *writer) redeclared() bool {
 	for _, f := range w.files {
 		for _, d := range f.tree.Decls {
@@ -25,16 +24,21 @@ func (w *writer) redeclared() bool {
 	return false
 }
 
-var shapeUse = regexp.MustCompile(`\b(ftgo_Site|ftgo_Table)\b`)
-
-// inferredTable is the table of a package that redeclares what the other form names. Nothing in a package escapes its scope but type
-// parameters, so the types are generic, over parameters with the names of the predeclared types, and instantiated with the types
-// of constants. The hooks are variables then, and the table is filled in when the package is initialized. A rune stands for uint32.
+// inferredTable returns the table's file for a package that redeclares types which the usual form
+// names (table). Only type parameters hide the declarations of a package. So the table's types are
+// generic, over parameters with the names of the predeclared types, and their type arguments are
+// inferred from constants; a rune stands for uint32. The hooks are variables, and the table is
+// filled in when the package is initialized.
 func (w *writer) inferredTable(t tableData) []byte {
 	list := "[" + strings.Join(predeclared, ", ") + "]"
 	params := "[" + strings.Join(predeclared, ", ") + " interface{}]"
-	types := shapeUse.ReplaceAllString(shapeTypes(), "${1}"+list)
-	types = strings.ReplaceAll(types, list+" struct", params+" struct")
+	types := shapeTypes()
+	for _, c := range [][2]string{{"ftgo_Site", "ftgo_Site" + list}, {"ftgo_Table", "ftgo_Table" + list}, {list + " struct", params + " struct"}} {
+		var err error
+		if types, err = substitute(types, c[0], c[1]); err != nil {
+			panic(err) // a fault in our own source
+		}
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "//go:build go1.21\n\npackage %s\n\nimport ftgo_unsafe \"unsafe\"\n\n%s", t.Package, types)
 	fmt.Fprintf(&b, `

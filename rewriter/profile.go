@@ -8,20 +8,23 @@ import (
 	"strings"
 )
 
-// With a profile (-pgo) a small function that is called little can carry a hook at next to no cost, whatever -inline says; those
-// that are called much are treated as -inline says. The compiler inlines what is hot beyond its usual budget as well, and the hook with
-// it.
+// A profile (-pgo) names the functions that are called often. For these, -inline decides whether
+// they get hooks. Any other small function can carry a hook at next to no cost, whatever -inline
+// says. The compiler inlines hot functions beyond its usual budget, with their hooks.
 
 const (
-	profileHeader = "GO PREPROFILE V1" // of what the go command makes of a profile for the compiler (cmd/internal/pgo)
+	// profileHeader begins what the go command makes of a profile for the compiler
+	// (cmd/internal/pgo).
+	profileHeader = "GO PREPROFILE V1"
 
-	// hotPercent is the share of all calls, by weight, whose callees are hot: the compiler's own (inlineCDFHotCallSiteThresholdPercent in
-	// cmd/compile/internal/inline).
+	// hotPercent is the share of all calls, by weight, that go to hot functions. It is the
+	// compiler's own (inlineCDFHotCallSiteThresholdPercent in cmd/compile/internal/inline).
 	hotPercent = 99
 )
 
-// hotNames reads edges of the call graph, the heaviest first: caller, callee, and the line of the call in the caller with the weight, a
-// line each. It returns nil if there are none: nothing is known then.
+// hotNames reads the edges of a call graph, the heaviest first, and returns the symbol names of hot
+// functions. An edge has three lines: the caller, the callee, and the line of the call in the
+// caller with the weight. Without edges nothing is known, and hotNames returns nil.
 func hotNames(r io.Reader) (map[string]bool, error) {
 	type edge struct {
 		callee string
@@ -61,14 +64,15 @@ func hotNames(r io.Reader) (map[string]bool, error) {
 	for _, e := range edges {
 		hot[e.callee] = true
 		if sum += e.weight; float64(sum) > float64(total)*hotPercent/100 {
-			break // the edge that goes beyond the share is hot too
+			break // the edge that reaches the share is hot too
 		}
 	}
 	return hot, nil
 }
 
-// limit returns the cost up to which a function that the compiler inlines is left so, and what a profile has to do with it: the limit is
-// -inline's, but nothing is left so that the profile calls cold.
+// limit returns the cost up to which a function stays inlined without a hook, and the profile's
+// part in that, for messages. It is the limit of -inline, except for functions that a profile calls
+// cold: they all get hooks.
 func (w *writer) limit(name string) (limit int, why string) {
 	switch {
 	case w.opt.Hot == nil:
@@ -79,5 +83,5 @@ func (w *writer) limit(name string) (limit int, why string) {
 	return -1, ""
 }
 
-// hot reports whether a profile calls a function hot.
+// hot reports whether the profile calls a function hot.
 func (w *writer) hot(name string) bool { return w.opt.Hot[pathPrefix(w.path)+"."+name] }

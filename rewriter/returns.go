@@ -6,44 +6,49 @@ import (
 	"go/token"
 	"slices"
 	"strings"
-
-	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// A function literal cannot be entered a second time, since nothing names it. A deferred exit would cost it some 18 instructions while off,
-// because it puts every result into memory. So its hook leaves it where it returns, if all such places can be seen:
+// A function literal cannot be entered a second time, since it has no name. A deferred exit would
+// cost it some 18 instructions while off, because every result must be in memory then. So, if every
+// place where the literal returns can be found, its hook has an exit at each:
 //
-//	func(a int) (ftgo_o0 int) { ftgo_t := 0; if ftgo_mask[7] != 0 { ftgo_t = ftgo_enterAt(&ftgo_sites[7]) }
+//	func(a int) (ftgo_o0 int) {
+//		ftgo_t := 0; if ftgo_mask[7] != 0 { ftgo_t = ftgo_enterAt(&ftgo_sites[7]) }
 //		…
 //		{ ftgo_o0 = a + 1; if ftgo_t != 0 { ftgo_exitAt(ftgo_t) }; return }
 //
-// A panic or runtime.Goexit goes past that. The patched runtime tells the library when it does, and how much of the stack has gone
-// (runtime/unwind.go).
+// A panic or runtime.Goexit passes such an exit by. The patched runtime tells the library when that
+// happens, and how much of the stack is gone (runtime/unwind.go).
 //
-// Types and constants are not named, for a package or a function may declare theirs under the same names.
+// The hook names no predeclared type and no predeclared constant, since a package or a function may
+// declare others under the same names.
 
-// exits are the places where a literal returns.
+// exits holds the places where a literal returns.
 type exits struct {
 	returns []exitPoint
 	loops   []*exitLoop
-	end     bool // it ends at its closing brace, too
+	end     bool // the literal also returns at its closing brace
 }
 
-// exitPoint is a return statement, and the outermost range statement that it is in. The literal leaves that first, in case it calls a function,
-// which ends later: types say that it does not, but they are found by name, and a name can stand for two variables.
+// An exitPoint is a return statement and the outermost range statement around it. The literal
+// leaves the range statement before its exit: if the statement calls a function, that call ends
+// later. Types say that it calls none, but they are inferred by name, and a name can stand for two
+// variables.
 type exitPoint struct {
 	stmt *ast.ReturnStmt
 	loop *exitLoop
 }
 
+// An exitLoop is a range statement that return statements are in.
 type exitLoop struct {
 	stmt  *ast.RangeStmt
-	label string // of the statement; "" if it has none that is used
+	label string // of the statement; "" if it has none, or none that is used
 }
 
-// returnsWrong reports whether a function returns what the compiler would take once the results have names, or are assigned to, and does not
-// take now: nothing where they have no names, something where there are none, and one of the expressions that have two values in an
-// assignment alone (m[k], <-c, x.(T)).
+// returnsWrong reports whether a function has a return statement that the compiler refuses, and
+// would accept once the results have names or are assigned to. Such statements are a return without
+// values where results have no names, one with values where there are no results, and one with a
+// single expression that gives two values in assignments alone (m[k], <-c, x.(T)).
 func returnsWrong(t *ast.FuncType, body *ast.BlockStmt) (wrong bool) {
 	results := t.Results.NumFields()
 	named := results > 0 && len(t.Results.List[0].Names) > 0
@@ -67,10 +72,17 @@ func returnsWrong(t *ast.FuncType, body *ast.BlockStmt) (wrong bool) {
 	return wrong
 }
 
-// findExits returns where a literal returns, nil if it cannot leave there: a deferred call runs later, a loop over a function might
-// make the compiler allocate what the loop's body sets, a result with a name may be hidden by another declaration of it, a literal that never
-// returns has no use for a token, and one that returns what it may not is to be refused as it is. What the compiler inlines gives its literals
-// new names, and in a trace they have their own, so a literal that holds others is not to be inlined.
+// findExits returns the places where a literal returns, or nil if its hook cannot have an exit at
+// each. Literals without such exits are:
+//
+//   - a literal with a deferred call, which runs after the return
+//   - a literal that returns from a loop over a function: the compiler might allocate on the heap
+//     what the loop's body sets
+//   - a literal with a named result that another declaration hides
+//   - a literal that never returns, so that nothing would use the token
+//   - a literal with a return statement that the compiler must see as it is, to refuse it
+//   - a literal that holds literals: the compiler could inline it, and would give the inner ones
+//     new names, while in a trace they have their own
 func (w *writer) findExits(lit *ast.FuncLit) *exits {
 	e, ok := &exits{}, true
 	names := map[string]bool{}
@@ -137,7 +149,7 @@ func (w *writer) findExits(lit *ast.FuncLit) *exits {
 	})
 	for _, l := range e.loops {
 		if !used[l.label] {
-			l.label = "" // the compiler is to say so
+			l.label = "" // the compiler reports a label that is not used
 		}
 	}
 	if lit.Type.Results.NumFields() == 0 {
@@ -154,10 +166,10 @@ func (w *writer) findExits(lit *ast.FuncLit) *exits {
 	return e
 }
 
-// atReturns writes that hook.
-func (w *writer) atReturns(f *file, lit *ast.FuncLit, num string, e *exits) {
+// atReturns hooks a literal with an exit at each return.
+func (w *writer) atReturns(f *file, lit *ast.FuncLit, at site, e *exits) {
 	names := strings.Join(w.nameResults(f, lit.Type), ", ")
-	entry := fmt.Sprintf(" ftgo_t := 0; if ftgo_mask[%s] != 0 { ftgo_t = ftgo_enterAt(&ftgo_sites[%s]) }", num, num)
+	entry := fmt.Sprintf(" ftgo_t := 0; if %s { ftgo_t = ftgo_enterAt(%s) }", at.on(), at.addr())
 	if len(e.loops) > 0 {
 		entry = " ftgo_out := 0 != 0;" + entry
 	}
@@ -165,7 +177,7 @@ func (w *writer) atReturns(f *file, lit *ast.FuncLit, num string, e *exits) {
 	const leave = "if ftgo_t != 0 { ftgo_exitAt(ftgo_t) }"
 	for i, l := range e.loops {
 		if l.label == "" {
-			l.label = fmt.Sprintf("%sb%d", hook.Prefix, i)
+			l.label = local(localLoop, i)
 			f.edits.insert(f.off(l.stmt.Pos()), l.label+": "+f.directive(w.fset, l.stmt.Pos(), true))
 		}
 	}

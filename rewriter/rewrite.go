@@ -1,7 +1,8 @@
-// Package rewriter puts the hooks into programs while they are built: which functions, in which form, the edits of their source,
-// the table of each package, and the patches to package runtime of the standard library. Bytes go in and bytes come out; the
-// conversation with the go command is internal/toolexec's. Of the runtime library it knows the shape of the hook alone
-// (internal/hook).
+// Package rewriter puts the hooks into programs while they are built. It decides which functions
+// get a hook, and in which form; it edits their source, writes the table of each package, and
+// patches package runtime of the standard library. Bytes go in and bytes come out: the conversation
+// with the go command is in internal/toolexec. Of the runtime library the package knows the shape
+// of the hook alone (internal/hook).
 package rewriter
 
 import (
@@ -11,106 +12,115 @@ import (
 	"go/parser"
 	"go/token"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// A File is a source file. Name is what the compiler is told, and what positions say.
+// A File is a source file. Name is the name that the compiler is given, and that positions have.
 type File struct {
 	Name string
 	Src  []byte
 }
 
-// Options say what to hook.
+// Options say which functions to hook, and how the package is compiled.
 type Options struct {
-	// Inline is the cost up to which the compiler inlines a function and ftgo leaves it so: 80, the compiler's own limit, keeps
-	// everything inlined that is; -1 hooks every function.
+	// Inline is the cost of inlining up to which a function gets no hook and stays inlined.
+	// InlineKeep leaves every inlined function so; -1 hooks every function.
 	Inline int
-	// Hot are the functions that a profile of the program calls hot, by symbol name: the others are hooked whatever Inline says, and these may
-	// be inlined with their hooks. nil without a profile.
+	// Hot holds the symbol names of the functions that a profile of the program calls hot; it is
+	// nil without a profile. Hot functions may be inlined with their hooks. All others are hooked
+	// whatever Inline says.
 	Hot map[string]bool
-	// Inlines says that the compiler inlines beyond its usual budget (-l=4), functions with hooks too.
+	// Inlines says that the compiler inlines beyond its usual budget (-l=4), and so inlines
+	// functions with hooks too.
 	Inlines bool
-	// Hide names an array of no size to which assignments cost the inliner nothing, so that small functions can be hooked and
-	// inlined all the same; see hidden.go. Without a name they lose one or the other.
+	// Hide names an array of no size. Assignments to it cost the inliner nothing, so that a small
+	// function can have a hook and be inlined; see hidden.go. If Hide is empty, a small function
+	// has one of the two.
 	Hide string
-	// Notrace reports whether a function, by its full name, is to be left alone. It may be nil.
+	// Notrace reports whether a function gets no hook because of -notrace. Its argument is the
+	// function's full name. Notrace may be nil.
 	Notrace func(name string) bool
-	// Assembly holds the symbols that assembly of the package defines or refers to: the compiler knows of two calling conventions for
-	// them, and does not bear a second declaration.
+	// Assembly holds the symbols that assembly files of the package define or refer to. The
+	// compiler has two calling conventions for such a symbol, and accepts no second declaration of
+	// it.
 	Assembly map[string]bool
-	// Arch is the processor, as GOARCH has it.
+	// Arch is the processor, as a value of GOARCH.
 	Arch string
-	// Facts returns what Result.Facts was for an imported package that is not of the standard library, "" if that is not known. It
-	// may be nil.
+	// Facts returns Result.Facts of an imported package outside the standard library, or "" if they
+	// are not known. Facts may be nil.
 	Facts func(path string) string
-	// JoinLines makes the names in line directives absolute. To the compilers of Go 1.27 on they are relative to the file's directory, which
-	// is another one after rewriting.
+	// JoinLines makes the file names in line directives absolute. Compilers from Go 1.27 on take
+	// them as relative to the file's directory, which is another directory after rewriting.
 	JoinLines bool
-	// NoPositions leaves out the comments that keep positions: for people to read.
+	// NoPositions leaves out the comments that keep positions, for readers of the output.
 	NoPositions bool
 }
 
-// hooksSmall reports whether functions that the compiler inlines may be hooked.
+// hooksSmall reports whether functions that the compiler inlines may get hooks.
 func (o *Options) hooksSmall() bool { return o.Inline < InlineKeep || o.Hot != nil }
 
-// InlineKeep is the compiler's own limit (inlineMaxBudget in cmd/compile/internal/inline).
+// InlineKeep is the compiler's own limit on the cost of an inlined function (inlineMaxBudget in
+// cmd/compile/internal/inline).
 const InlineKeep = 80
 
-// Form is how a function is hooked, or that it is not.
+// A Form is a way to hook a function, or to leave it without a hook.
 type Form uint8
 
-// The forms, see docs/design.md.
+// The forms are described in docs/design.md.
 const (
-	ReEntry   Form = iota // a check in front of the body; while on, the function is entered a second time by way of a wrapper
-	InPlace               // a conditional deferred exit in front of the body
-	AtReturns             // an entry in front of the body and an exit at each return, for function literals
-	Hidden                // as ReEntry, and the check is hidden from the inliner's accounts, so that the function is still inlined
-	Inlined               // not hooked: the compiler dissolves the function into its callers
-	Alone                 // not hooked, for the reason given
+	// ReEntry puts a check in front of the body. While the function is traced, the check calls a
+	// wrapper, which enters the function a second time.
+	ReEntry   Form = iota
+	InPlace        // conditional deferred exit in front of the body
+	AtReturns      // for function literals: entry in front of the body, exit at each return
+	Hidden         // ReEntry in a form that leaves the function inlined
+	Inlined        // no hook: the compiler inlines the function into its callers
+	Alone          // no hook, for the reason given
 )
 
 func (f Form) String() string {
 	return [...]string{"re-entry", "in place", "at returns", "re-entry and inlined", "inlined", "alone"}[f]
 }
 
-// Hooked reports whether the form has a hook.
+// Hooked reports whether functions of the form have a hook.
 func (f Form) Hooked() bool { return f == ReEntry || f == InPlace || f == AtReturns || f == Hidden }
 
-// A Func says what became of a function.
+// A Func is a function of the package, and what was decided on it.
 type Func struct {
-	Name   string // within the package, as it stands in stack traces: F, T.M, (*T).M, (*T[...]).M, F.func1
+	Name   string // in the package, as in stack traces: F, T.M, (*T).M, (*T[...]).M, F.func1
 	File   string
 	Line   int
 	Form   Form
-	Reason string // for Inlined and Alone
-	Cost   int    // estimate of what the compiler would charge for inlining it; negative: it cannot
+	Reason string // of Inlined and Alone
+	Cost   int    // estimate of what inlining it costs; negative if it cannot be inlined
 }
 
 // A Result is a rewritten package.
 type Result struct {
-	Files  []File // the files that changed, under their names
-	Table  []byte // a file that must come before all others, nil if nothing is hooked
+	Files  []File // the files that changed
+	Table  []byte // a file that must come before all others; nil if nothing is hooked
 	Funcs  []Func
-	Hidden bool   // a function is hooked in that form, so the compiler is to be told of the array
-	Facts  string // what the estimate of inlining wants to know where this package is imported
+	Hidden bool   // a function is of form Hidden, so the compiler must be told of the array
+	Facts  string // what estimates of inlining in packages that import this one need to know
 
-	Wrappers map[string]int // how many functions share which wrapper; without those that only this package could have
+	// Wrappers counts the functions that use each shared wrapper. Wrappers that only this package
+	// can have are left out.
+	Wrappers map[string]int
 
-	aliases map[string]ast.Expr // the package's
-	sources map[string]string   // of shared wrappers, by name
+	aliases map[string]ast.Expr // of the package; see aliases
+	sources map[string]string   // source of shared wrappers, by name
 }
 
-// A Package is what one run of the compiler is given.
+// A Package is the input of one run of the compiler.
 type Package struct {
-	Path  string // as in symbol names: the import path, "main" for main packages
+	Path  string // import path as in symbol names; "main" for main packages
 	Files []File
 }
 
-// Rewrite hooks the functions of a package. It returns an error if a file does not parse; what the error says is not for users,
-// who should be shown the compiler's own.
+// Rewrite hooks the functions of a package. It returns an error if a file does not parse. The error
+// is not for users: the compiler's own, for the original file, tells them more.
 func Rewrite(p Package, opt Options) (*Result, error) {
 	var trees []*ast.File
 	w := &writer{opt: opt, path: p.Path, fset: token.NewFileSet(), wrappers: map[string]bool{}, common: map[string]int{}, sources: map[string]string{}, exact: map[string]int{}}
@@ -130,7 +140,7 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 		trees = append(trees, tree)
 	}
 	if w.opt.Hide != "" && (w.path == "main" || w.redeclared()) {
-		w.opt.Hide = "" // the main package would need what cmd/cover adds to it
+		w.opt.Hide = "" // of a main package the compiler wants what cmd/cover adds to it
 	}
 	w.aliases = aliases(trees)
 	w.linknames = linknames(trees)
@@ -156,7 +166,7 @@ func Rewrite(p Package, opt Options) (*Result, error) {
 	return res, nil
 }
 
-// usesPrefix reports whether a file holds an identifier that could be one of ours.
+// usesPrefix reports whether a file holds an identifier that begins with hook.Prefix.
 func usesPrefix(f *ast.File) (found bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -166,7 +176,7 @@ func usesPrefix(f *ast.File) (found bool) {
 	return found
 }
 
-// writer rewrites one package.
+// A writer rewrites one package.
 type writer struct {
 	opt      Options
 	path     string
@@ -174,82 +184,36 @@ type writer struct {
 	files    []*file
 	costs    *costs
 	aliases  map[string]ast.Expr
-	initLits map[*ast.FuncLit]int // numbers of the function literals outside of functions
+	initLits map[*ast.FuncLit]int // numbers of the literals in initializers of variables
 	funcs    []Func
-	names    []Func          // of the hooked functions, by number
-	wrappers map[string]bool // names taken by wrappers
+	names    []Func          // the hooked functions, by number
+	wrappers map[string]bool // names of wrappers that are taken
 	decls    map[*ast.FuncDecl]declInfo
 
-	linknames map[string]string // of functions, by the name in the package
+	linknames map[string]string // symbols that //go:linkname gives to functions
 
-	share    bool           // wrappers are shared
-	declared int            // see declare
-	exact    map[string]int // numbers of signatures with types of no class
-	tail     bytes.Buffer   // shared wrappers, to be appended to the table
+	share    bool           // functions may share wrappers
+	declared int            // functions declared so far by declare
+	exact    map[string]int // numbers of signatures that only this package can have
+	tail     bytes.Buffer   // shared wrappers, which go into the table's file
 
-	common  map[string]int    // see Result.Wrappers
-	sources map[string]string // see Result
+	common  map[string]int    // becomes Result.Wrappers
+	sources map[string]string // becomes Result.sources
 }
 
-// declInfo is what the decision on a declared function needs but for its cost.
-type declInfo struct {
-	file   *file
-	name   string
-	pragma string
-}
-
-// describe collects that, for all functions.
-func (w *writer) describe() {
-	w.decls = map[*ast.FuncDecl]declInfo{}
-	inits := 0
-	for _, f := range w.files {
-		if f.generated() {
-			continue
-		}
-		directives := pragmas(f.tree)
-		for _, d := range f.tree.Decls {
-			d, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			name := funcName(d, w.aliases)
-			if name == "init" && d.Recv == nil {
-				name = fmt.Sprintf("init.%d", inits)
-				inits++
-			}
-			w.decls[d] = declInfo{f, name, directives[d]}
-		}
-	}
-}
-
-// built returns what a function costs the inliner as it is built, with its hook if it has one; -1 if it is not inlined. Its body costs cost.
-func (w *writer) built(d *ast.FuncDecl, cost int) int {
-	info, ok := w.decls[d]
-	if !ok {
-		return cost
-	}
-	switch form, _ := w.form(info, d, cost); form {
-	case Hidden:
-		return cost + costHidden(cost)
-	case ReEntry, InPlace:
-		return -1
-	}
-	return cost
-}
-
-// file is a file that is being rewritten.
+// A file is a source file that is being rewritten.
 type file struct {
 	File
 	tree  *ast.File
 	tok   *token.File
 	edits edits
-	tail  bytes.Buffer // wrappers, to be appended
+	tail  bytes.Buffer // wrappers and declarations, which go to the end of the file
 	lines []lineDirective
 
-	imports  map[string]string // paths of the imports, by their names in the file
+	imports  map[string]string // paths of imports, by their names in the file
 	hooked   bool
-	unsafe   bool              // the import of that package is written
-	declared map[string]string // names of declarations, by what they declare; see declare
+	unsafe   bool              // an import of package unsafe has been written
+	declared map[string]string // names that declare has given, by symbol and type
 
 	noPositions bool
 }
@@ -258,6 +222,7 @@ func (f *file) text(n ast.Node) string { return string(f.Src[f.off(n.Pos()):f.of
 
 func (f *file) off(p token.Pos) int { return f.tok.Offset(p) }
 
+// declared returns the names that a declaration declares in the package block.
 func declared(d ast.Decl) (names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -279,12 +244,12 @@ func declared(d ast.Decl) (names []string) {
 	return names
 }
 
-// generated reports whether a file is cgo's, go test's or ftgo's own.
+// generated reports whether cgo, go test or ftgo has generated the file.
 func (f *file) generated() bool {
 	return strings.Contains(f.Name, "_cgo_gotypes.go") || strings.HasSuffix(f.Name, "_testmain.go") || strings.Contains(f.Name, "zz_ftgo_auto.")
 }
 
-// file decides on every function of a file and makes its edits.
+// file decides on every function of a file, and edits the hooked ones.
 func (w *writer) file(f *file) {
 	if f.generated() {
 		return
@@ -300,216 +265,16 @@ func (w *writer) file(f *file) {
 }
 
 // number gives a hooked function its number in the package.
-func (w *writer) number(f *file, fn Func) string {
+func (w *writer) number(f *file, fn Func) site {
 	f.hooked = true
 	w.names = append(w.names, fn)
-	return strconv.Itoa(len(w.names) - 1)
+	return site{fn, len(w.names) - 1}
 }
 
+// add adds a function to the result.
 func (w *writer) add(f *file, pos token.Pos, name string, form Form, reason string, cost int) Func {
 	p := w.fset.Position(pos)
 	fn := Func{Name: name, File: p.Filename, Line: p.Line, Form: form, Reason: reason, Cost: cost}
 	w.funcs = append(w.funcs, fn)
 	return fn
-}
-
-// funcDecl decides on a declared function, and hooks it.
-func (w *writer) funcDecl(f *file, d *ast.FuncDecl) {
-	info := w.decls[d]
-	name, cost := info.name, w.costs.decl(d)
-	form, reason := w.form(info, d, cost)
-	fn := w.add(f, d.Pos(), name, form, reason, cost)
-	switch form {
-	case ReEntry:
-		w.reEntry(f, d, w.number(f, fn))
-	case InPlace:
-		w.inPlace(f, d.Body, w.number(f, fn))
-	case Hidden:
-		w.reEntry(f, d, w.number(f, fn))
-	}
-	if d.Body != nil {
-		w.literals(f, d.Body, litScope{name: name + ".func", gen: new(int), inlined: form == Inlined, alone: form == Alone && (info.pragma != "" || name == "_")})
-	}
-}
-
-// form decides how a function is hooked, or says why it is not. Its body costs the inliner cost.
-func (w *writer) form(info declInfo, d *ast.FuncDecl, cost int) (Form, string) {
-	f, name := info.file, info.name
-	if d.Body == nil {
-		return Alone, "it has no body"
-	}
-	if d.Name.Name == "_" {
-		return Alone, "nobody can call it"
-	}
-	if d.Recv != nil {
-		if len(d.Recv.List) != 1 || len(d.Recv.List[0].Names) > 1 {
-			return Alone, "it does not compile"
-		}
-		if base, _, _ := receiver(d); base == "?" {
-			return Alone, "it does not compile"
-		}
-	}
-	if info.pragma != "" {
-		return Alone, info.pragma
-	}
-	if strings.HasPrefix(d.Name.Name, "_Cfunc_") || strings.HasPrefix(d.Name.Name, "_cgo") || strings.HasPrefix(d.Name.Name, "_Cgo") {
-		return Alone, "cgo generated it"
-	}
-	if w.opt.Notrace != nil && w.opt.Notrace(w.path+"."+name) {
-		return Alone, "-notrace"
-	}
-	if d.Recv == nil && d.Name.Name == "init" {
-		return InPlace, ""
-	}
-	if d.Recv == nil && d.Name.Name == "main" && w.path == "main" {
-		return ReEntry, ""
-	}
-	if strings.HasSuffix(f.Name, "_test.go") && calledByTesting(d) {
-		return ReEntry, ""
-	}
-	limit, why := w.opt.Inline, ""
-	if !isGeneric(d) {
-		limit, why = w.limit(name)
-	}
-	if cost >= 0 && cost <= limit {
-		return Inlined, fmt.Sprintf("the compiler inlines it (cost %d%s)", cost, why)
-	}
-	if shadowsItself(d) {
-		return InPlace, ""
-	}
-	if w.opt.Hide != "" && cost >= 0 && cost+tightCost <= InlineKeep && !isGeneric(d) && !returnsWrong(d.Type, d.Body) {
-		return Hidden, ""
-	}
-	return ReEntry, ""
-}
-
-// calledByTesting reports whether package testing calls a function, so that it remains one however small it is.
-func calledByTesting(d *ast.FuncDecl) bool {
-	if d.Recv != nil {
-		return false
-	}
-	for _, prefix := range []string{"Test", "Benchmark", "Fuzz", "Example"} {
-		if strings.HasPrefix(d.Name.Name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// shadowsItself reports whether a type parameter hides the function from its wrapper.
-func shadowsItself(d *ast.FuncDecl) bool {
-	if d.Recv != nil || d.Type.TypeParams == nil {
-		return false
-	}
-	for _, p := range d.Type.TypeParams.List {
-		for _, id := range p.Names {
-			if id.Name == d.Name.Name {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// forbids lists the directives of functions that must stay as they are, with the reason.
-var forbids = map[string]string{
-	"go:nosplit":            "//go:nosplit: its stack frame must not grow",
-	"go:norace":             "//go:norace: it runs where the race detector must not be called, and nor must we",
-	"go:nowritebarrier":     "//go:nowritebarrier",
-	"go:nowritebarrierrec":  "//go:nowritebarrierrec",
-	"go:yeswritebarrierrec": "//go:yeswritebarrierrec",
-	"go:systemstack":        "//go:systemstack: it runs on g0",
-	"go:cgo_unsafe_args":    "//go:cgo_unsafe_args: it takes the address of its argument frame",
-	"go:uintptrkeepalive":   "//go:uintptrkeepalive: the compiler keeps its arguments alive for this call alone",
-	"go:uintptrescapes":     "//go:uintptrescapes: the compiler keeps its arguments alive for this call alone",
-	"go:nocheckptr":         "//go:nocheckptr",
-	"go:wasmimport":         "//go:wasmimport",
-	"go:wasmexport":         "//go:wasmexport: the host calls it",
-	"go:cgo_export_dynamic": "cgo generated it",
-	"go:cgo_export_static":  "cgo generated it",
-	"go:cgo_import_dynamic": "cgo generated it",
-}
-
-// pragmas maps functions to the reason why a directive forbids a hook. The compiler gives a directive to the next declaration,
-// whatever lies between.
-func pragmas(f *ast.File) map[*ast.FuncDecl]string {
-	var list []*ast.Comment
-	for _, g := range f.Comments {
-		for _, c := range g.List {
-			if strings.HasPrefix(c.Text, "//go:") {
-				list = append(list, c)
-			}
-		}
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	m := map[*ast.FuncDecl]string{}
-	i := 0
-	for _, d := range f.Decls {
-		start := declStart(d)
-		for ; i < len(list) && list[i].Pos() < start; i++ {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			word, _, _ := strings.Cut(strings.TrimPrefix(list[i].Text, "//"), " ")
-			if reason := forbids[strings.TrimSpace(word)]; reason != "" {
-				m[fn] = reason
-			}
-		}
-		for ; i < len(list) && list[i].Pos() < d.End(); i++ {
-		}
-	}
-	return m
-}
-
-// funcName is the name of a declared function as it stands in stack traces, without the package.
-func funcName(d *ast.FuncDecl, aliases map[string]ast.Expr) string {
-	name := d.Name.Name
-	if d.Type.TypeParams != nil {
-		name += "[...]"
-	}
-	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return name
-	}
-	base, ptr, generic := namedType(d.Recv.List[0].Type, aliases)
-	if generic {
-		base += "[...]"
-	}
-	if ptr {
-		base = "(*" + base + ")"
-	}
-	return base + "." + name
-}
-
-// receiver takes a receiver's type apart.
-func receiver(d *ast.FuncDecl) (base string, ptr, generic bool) {
-	return namedType(d.Recv.List[0].Type, nil)
-}
-
-// namedType takes the type of a receiver apart, and what it is an alias for.
-func namedType(t ast.Expr, aliases map[string]ast.Expr) (base string, ptr, generic bool) {
-	for seen := 0; ; {
-		switch x := t.(type) {
-		case *ast.ParenExpr:
-			t = x.X
-		case *ast.StarExpr:
-			ptr = true
-			t = x.X
-		case *ast.IndexExpr:
-			generic = true
-			t = x.X
-		case *ast.IndexListExpr:
-			generic = true
-			t = x.X
-		case *ast.Ident:
-			t = aliases[x.Name]
-			if seen++; t == nil || seen > len(aliases) {
-				return x.Name, ptr, generic
-			}
-		default:
-			return "?", ptr, generic
-		}
-	}
 }

@@ -58,7 +58,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Every name of the original has the position that it had, in the sense of the input's own //line directives.
+// Each name of the original keeps its position, in the sense of the input's own //line directives.
 func TestPositions(t *testing.T) {
 	forms, err := os.ReadFile("testdata/forms.go.in")
 	if err != nil {
@@ -82,7 +82,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// What type-checks does so after rewriting too, with the table that goes with it.
+// A package that type-checks does so after rewriting too, with its table.
 func TestTypes(t *testing.T) {
 	for _, name := range []string{"typed", "shadow"} {
 		src, err := os.ReadFile("testdata/" + name + ".go.in")
@@ -99,7 +99,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// FuzzRewrite: what parses does so after rewriting too, with the same positions, and what type-checks does so, and nothing else.
+// FuzzRewrite checks that source which parses does so after rewriting, with the same positions, and
+// that it type-checks after rewriting if and only if it did before.
 func FuzzRewrite(f *testing.F) {
 	for _, name := range []string{"forms", "typed", "shadow"} {
 		src, err := os.ReadFile("testdata/" + name + ".go.in")
@@ -133,7 +134,7 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
-// declarations returns the text of each declaration, for the fuzzer to put together anew.
+// declarations returns the text of each declaration, from which the fuzzer builds new packages.
 func declarations(tb testing.TB, src string) (list []string) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", src, parser.SkipObjectResolution)
@@ -146,7 +147,7 @@ func declarations(tb testing.TB, src string) (list []string) {
 	return list
 }
 
-// typeCheck type-checks a package of the given files, which may import package unsafe alone.
+// typeCheck type-checks a package of the given files. They may import package unsafe alone.
 func typeCheck(srcs ...string) (err error) {
 	fset := token.NewFileSet()
 	var files []*ast.File
@@ -159,7 +160,7 @@ func typeCheck(srcs ...string) (err error) {
 	}
 	conf := types.Config{Importer: noImports{}, GoVersion: "go1.26"}
 	defer func() {
-		if r := recover(); r != nil { // package types has faults of its own
+		if r := recover(); r != nil { // package types can panic on code that does not compile
 			err = fmt.Errorf("%v", r)
 		}
 	}()
@@ -167,7 +168,8 @@ func typeCheck(srcs ...string) (err error) {
 	return err
 }
 
-// eachRewritten calls do with the table and the source of a package of one file, hooked in several ways.
+// eachRewritten calls do with the table and the source of a package of one file, for several limits
+// on inlining.
 func eachRewritten(src string, do func(limit int, table, out string)) {
 	for _, limit := range []int{InlineKeep, 0, -1} {
 		res, err := Rewrite(Package{Path: "p", Files: []File{{"/src/p.go", []byte(src)}}}, options(limit))
@@ -186,7 +188,8 @@ func checkTypes(t *testing.T, src string) {
 	})
 }
 
-// checkErrorsStay: what does not type-check does not with hooks either, or nobody would hear of it.
+// checkErrorsStay checks that source which does not type-check does not type-check with hooks
+// either. Otherwise its user would not be told of the error.
 func checkErrorsStay(t *testing.T, src string) {
 	t.Helper()
 	eachRewritten(src, func(limit int, table, out string) {
@@ -224,7 +227,8 @@ func TestErrorsStay(t *testing.T) {
 	}
 }
 
-// options are those of a limit, with small functions hooked as well as the compiler lets them.
+// options returns the options for a limit on inlining. They also hook small functions as well as
+// the compiler allows.
 func options(limit int) Options {
 	if limit == 0 {
 		return Options{Inline: limit, Hide: hiddenArray}
@@ -237,7 +241,7 @@ func checkPositions(t *testing.T, name, src string, limit int) {
 	const file = "/src/p.go"
 	res, err := Rewrite(Package{Path: "p", Files: []File{{file, []byte(src)}}}, options(limit))
 	if err != nil || len(res.Files) == 0 {
-		return // left alone
+		return // without a hook
 	}
 	out := string(res.Files[0].Src)
 	want, err := namesOf(file, src)
@@ -255,7 +259,8 @@ func checkPositions(t *testing.T, name, src string, limit int) {
 	}
 }
 
-// namesOf lists the names of a file with their positions, without those that ftgo adds and the declarations that hold them.
+// namesOf returns the names in a file with their positions. It leaves out names that ftgo adds, and
+// the declarations that hold them.
 func namesOf(file, src string) (list []string, err error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, file, src, parser.ParseComments|parser.SkipObjectResolution)
@@ -269,11 +274,11 @@ func namesOf(file, src string) (list []string, err error) {
 		}
 		ast.Inspect(d, func(n ast.Node) bool {
 			switch n := n.(type) {
-			case *ast.IfStmt: // the dispatch
+			case *ast.IfStmt: // the check
 				if b, ok := n.Cond.(*ast.BinaryExpr); ok {
 					return !mentions(b, "ftgo_mask")
 				}
-			case *ast.BlockStmt: // { r0, r1 = …; if ftgo_t … } stands for a return
+			case *ast.BlockStmt: // { r0, r1 = …; if ftgo_t … } in place of a return
 				for i, s := range n.List {
 					as, ok := s.(*ast.AssignStmt)
 					if ok && i == 0 && len(n.List) == 3 && (mentions(n.List[1], "ftgo_t") || mentions(n.List[1], "ftgo_out")) {
@@ -311,7 +316,7 @@ func mentions(n ast.Node, name string) (found bool) {
 	return found
 }
 
-// Our prefix in a comment or a string is nobody's name.
+// hook.Prefix in a comment or a string is no name.
 func TestPrefixInText(t *testing.T) {
 	src := "package p\n// ftgo_mask\nvar s = \"ftgo_mask\"\nfunc f() { f() }"
 	res, err := Rewrite(Package{Path: "p", Files: []File{{"p.go", []byte(src)}}}, Options{Inline: -1})
@@ -320,7 +325,7 @@ func TestPrefixInText(t *testing.T) {
 	}
 }
 
-// A package that uses our names is refused rather than broken.
+// A package that uses names with hook.Prefix is refused.
 func TestRefusals(t *testing.T) {
 	for _, src := range []string{
 		"package p\nvar ftgo_mask int\nfunc f() { f() }",

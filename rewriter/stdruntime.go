@@ -34,6 +34,9 @@ var runtimeDying string
 //go:embed _dying_unix.go
 var runtimeDyingUnix string
 
+// hooksFile is the name of the file that _runtime.go becomes.
+const hooksFile = "ftgo_hooks.go"
+
 // dyingElsewhere stands in for _dying_unix.go where there are no signals.
 const dyingElsewhere = "package runtime\n\nfunc ftgo_die(uint32) {}\n"
 
@@ -136,18 +139,25 @@ func PatchRuntime(files []File, release, goarch string) (changed, added []File, 
 				release, a.name, found[i], a.want, SupportedReleases)
 		}
 	}
-	hooks := runtimeHooks + asmDecls
+	hooks, decls := runtimeHooks, asmDecls
 	switch asm[goarch] {
 	case "":
-		hooks = inGo.Replace(runtimeHooks) + hooksInGo + clockInGo
+		decls = hooksInGo + clockInGo
 	case clockArm64:
-		hooks = inGo.Replace(runtimeHooks) + hooksInGo + clockDecls
+		decls = hooksInGo + clockDecls
+	}
+	if decls != asmDecls { // the slow paths are the only ones
+		for _, name := range []string{"ftgo_enter", "ftgo_exit"} {
+			if hooks, err = substitute(hooks, name+"Slow", name); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
 	dying := dyingElsewhere
 	if unix {
 		dying = runtimeDyingUnix
 	}
-	return changed, []File{{"ftgo_started.go", []byte(runtimeStarted)}, {"ftgo_dying.go", []byte(runtimeDying)}, {"ftgo_dying_unix.go", []byte(dying)}, {"ftgo_hooks.go", []byte(hooks + "\n" + shape() + string(hostedWrappers()))}, {"ftgo_frames.go", []byte(runtimeFrames)}}, nil
+	return changed, []File{{"ftgo_started.go", []byte(runtimeStarted)}, {"ftgo_dying.go", []byte(runtimeDying)}, {"ftgo_dying_unix.go", []byte(dying)}, {hooksFile, []byte(hooks + decls + "\n" + shape() + string(hostedWrappers()))}, {"ftgo_frames.go", []byte(runtimeFrames)}}, nil
 }
 
 var allocator = regexp.MustCompile(`(?m)^func mallocgc(Small|Tiny)\w+\(size uintptr, typ \*_type, needzero bool\) unsafe\.Pointer \{`)
@@ -223,8 +233,14 @@ const ftgo_direct = false
 `
 )
 
-// inGo makes the slow paths the only ones.
-var inGo = strings.NewReplacer("ftgo_enterSlow", "ftgo_enter", "ftgo_exitSlow", "ftgo_exit")
+// substitute replaces a text wherever our own source holds it. Source that does not hold it has changed
+// without its patch.
+func substitute(src, text, with string) (string, error) {
+	if !strings.Contains(src, text) {
+		return "", fmt.Errorf("ftgo's own source does not hold %q, which %q is to replace: this is a fault of ftgo's", text, with)
+	}
+	return strings.ReplaceAll(src, text, with), nil
+}
 
 // restoreLines gives the declarations of a restructured file the lines they had.
 func restoreLines(name string, old, new []byte) ([]byte, error) {

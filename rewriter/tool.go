@@ -1,7 +1,6 @@
 package rewriter
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -17,13 +16,16 @@ import (
 	"github.com/ftgo/ftgo/rewriter/internal/toolexec"
 )
 
-// Tool serves "go build -toolexec ftgo": it runs the tool that args name, with rewritten files if it is the compiler. It returns an
-// exit status, and prints nothing but what the tool prints and errors, since the go command replays output from its cache.
+// Tool serves "go build -toolexec ftgo". It runs the tool that args name, with rewritten files if
+// that is the compiler, and returns an exit status. It prints nothing but the tool's output and
+// errors, since the go command replays the output from its cache.
 func Tool(flags Flags, args []string) int {
 	return exitStatus(tool(flags, args))
 }
 
-// exitStatus turns an error into an exit status: that of the command that failed, which has said why, or 1 with a line that says why.
+// exitStatus returns the exit status for an error. If a command failed, the status is the
+// command's, which has printed why. For any other error the status is 1, and exitStatus prints the
+// error.
 func exitStatus(err error) int {
 	var exit *exec.ExitError
 	switch {
@@ -36,6 +38,7 @@ func exitStatus(err error) int {
 	return 1
 }
 
+// tool is Tool with an error.
 func tool(flags Flags, args []string) error {
 	name := toolexec.Name(args[0])
 	if name == "cover" {
@@ -73,8 +76,8 @@ func tool(flags Flags, args []string) error {
 	return compile(c, flags)
 }
 
-// isLibrary reports whether a package is the runtime library, which is not hooked: it is what the hooks call. Programs that do not
-// import it hold a copy below _ftgo.
+// isLibrary reports whether a package belongs to the runtime library. It gets no hooks, since hooks
+// call it. A program that does not import the library holds a copy below _ftgo.
 func isLibrary(path string) bool {
 	const module = "github.com/ftgo/ftgo/"
 	rest, ok := strings.CutPrefix(path, module)
@@ -94,9 +97,11 @@ func isLibrary(path string) bool {
 	return false
 }
 
-// libraryFlags gives a copy of the library the language that it is written in, whatever the go.mod around it says, and takes the
-// race detector's instrumentation out, as it is out of package runtime: it knows neither the runtime's locks nor memory outside the
-// heap. The sanitizers' stays: without it the compiler of Go 1.27 calls allocators that do not tell them of what they allocate.
+// libraryFlags gives the library the version of the language that it is written in, whatever the
+// go.mod around its copy says. It takes out the race detector's instrumentation, which package
+// runtime does not have either: the race detector knows neither the runtime's locks nor memory
+// outside the heap. Instrumentation of the sanitizers stays: without it, the compiler of Go 1.27
+// calls allocators that do not report to them.
 func libraryFlags(args []string) []string {
 	var out []string
 	for _, a := range args {
@@ -113,7 +118,8 @@ func libraryFlags(args []string) []string {
 
 var abiDecl = regexp.MustCompile(`(?m)^const ABI = (\d+)$`)
 
-// checkABI compares the library's shape of the hook with ours, when the package that states it is compiled.
+// checkABI compares the ABI of the library that a program links with hook.ABI, when the library's
+// internal/hook is compiled.
 func checkABI(c *toolexec.Compile) error {
 	if !strings.HasSuffix(c.Import, "internal/hook") {
 		return nil
@@ -134,8 +140,8 @@ func checkABI(c *toolexec.Compile) error {
 	return fmt.Errorf("package %s states no hook ABI: use the ftgo command and the library of one version", c.Import)
 }
 
-// compile compiles a package with its functions hooked. If that fails, the package is compiled as it was: what the compiler says
-// then is the user's own error, at the user's own position.
+// compile compiles a package with hooks. If that fails, compile compiles the package without them:
+// then the compiler reports the user's error at the user's position.
 func compile(c *toolexec.Compile, flags Flags) error {
 	opt, err := flags.options()
 	if err != nil {
@@ -146,7 +152,7 @@ func compile(c *toolexec.Compile, flags Flags) error {
 		opt.Inline = -1 // nothing is inlined
 	}
 	if profile := c.Value("-pgoprofile"); profile != "" {
-		if f, err := os.Open(profile); err == nil { // if it is bad, the compiler says so
+		if f, err := os.Open(profile); err == nil { // the compiler reports an error in it
 			opt.Hot, _ = hotNames(f)
 			f.Close()
 		}
@@ -163,7 +169,7 @@ func compile(c *toolexec.Compile, flags Flags) error {
 	if err != nil {
 		return err
 	}
-	debug.SetGCPercent(400) // a short life
+	debug.SetGCPercent(400) // the process is short-lived
 	if opt.Assembly, err = c.Assembly(); err != nil {
 		return err
 	}
@@ -173,7 +179,8 @@ func compile(c *toolexec.Compile, flags Flags) error {
 		res.addFacts(files[0], c.Import)
 	}
 	if err != nil || res.Table == nil {
-		return toolexec.Exec(append(append([]string{c.Tool}, c.Flags...), c.Files...)) // the compiler says it better
+		// If err is not nil, the compiler says more.
+		return toolexec.Exec(append(append([]string{c.Tool}, c.Flags...), c.Files...))
 	}
 	dir, err := c.Dir()
 	if err != nil {
@@ -234,10 +241,14 @@ func compileRuntime(c *toolexec.Compile) error {
 	if err != nil {
 		return err
 	}
-	inlines := slices.ContainsFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, "-pgoprofile") })
+	profiled := slices.ContainsFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, "-pgoprofile") })
 	for _, f := range added {
-		if inlines {
-			f.Src = bytes.Replace(f.Src, []byte("const ftgo_inlines = false"), []byte("const ftgo_inlines = true"), 1)
+		if profiled && f.Name == hooksFile {
+			src, err := substitute(string(f.Src), "const ftgo_inlines = false", "const ftgo_inlines = true")
+			if err != nil {
+				return err
+			}
+			f.Src = []byte(src)
 		}
 		name := filepath.Join(dir, f.Name)
 		if err := os.WriteFile(name, f.Src, 0o666); err != nil {
@@ -250,7 +261,8 @@ func compileRuntime(c *toolexec.Compile) error {
 	return err
 }
 
-// assemble assembles package runtime with the clock in it, and every other package as it is.
+// assemble assembles package runtime with the hooks in assembly language added, and any other
+// package as it is.
 func assemble(args []string) error {
 	dir, isRuntime := "", false
 	for i, a := range args[:len(args)-1] {
@@ -292,6 +304,7 @@ func assemble(args []string) error {
 	return toolexec.Exec(args)
 }
 
+// supported reports whether PatchRuntime knows a Go release.
 func supported(release string) bool {
 	for _, r := range []string{"go1.26", "go1.27"} {
 		if release == r || strings.HasPrefix(release, r+".") || strings.HasPrefix(release, r+"rc") || strings.HasPrefix(release, r+"-") {
@@ -313,7 +326,8 @@ func readFiles(names []string) ([]File, error) {
 	return files, nil
 }
 
-// writeFiles writes changed files into dir, and returns names with theirs in place of the originals'.
+// writeFiles writes changed files into dir. It returns names, with the names of changed files
+// replaced by their names in dir.
 func writeFiles(dir string, names []string, changed []File) ([]string, error) {
 	at := map[string]File{}
 	for _, f := range changed {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// typ is what the estimate knows of a type without a type checker, which would take longer than all else that ftgo does: the syntax
-// that states it, and the imports of the file that this stands in. The zero value is an unknown type.
+// A typ is a type without type checking, which would take longer than everything else that ftgo
+// does: the expression that states the type, and the imports of the expression's file. The zero
+// value is an unknown type.
 type typ struct {
 	expr    ast.Expr
 	imports map[string]string
@@ -15,16 +16,16 @@ type typ struct {
 
 func (t typ) known() bool { return t.expr != nil }
 
-// typeDecl is a type that the package declares.
+// A typeDecl is a type that the package declares.
 type typeDecl struct {
 	spec    *ast.TypeSpec
 	imports map[string]string
 	methods map[string]*ast.FuncDecl
 
-	seen, incomplete bool // what costs.incomplete found
+	seen, incomplete bool // seen: costs.incomplete has been here; incomplete: its result
 }
 
-// varDecl is a variable that the package declares.
+// A varDecl is a variable that the package declares.
 type varDecl struct {
 	spec    *ast.ValueSpec
 	index   int
@@ -32,27 +33,27 @@ type varDecl struct {
 	busy    bool
 }
 
-// memberKind is what a selector selects.
+// A memberKind is the kind of what a selector selects.
 type memberKind uint8
 
 const (
 	unknownMember memberKind = iota
 	fieldMember
-	methodMember    // of a type of the package: member.decl
-	interfaceMember // a method of an interface
-	importedMember  // of a type of another package: member.path, member.name
+	methodMember    // method of a type of the package: member.decl
+	interfaceMember // method of an interface
+	importedMember  // method of a type of another package: member.path, member.name
 )
 
-// member is what a selector selects.
+// A member is what a selector selects.
 type member struct {
 	kind     memberKind
 	decl     *ast.FuncDecl
-	path     string // of the package, and
+	path     string // import path
 	name     string // Type.Method
 	typ      typ    // of a field
-	embedded int    // fields gone through that the source does not name
+	embedded int    // number of embedded fields on the way to it
 	first    bool   // the field is the first of its struct
-	value    bool   // the last field gone through is no pointer
+	value    bool   // the last embedded field on the way is not a pointer
 }
 
 func unparen(e ast.Expr) ast.Expr {
@@ -65,7 +66,7 @@ func unparen(e ast.Expr) ast.Expr {
 	}
 }
 
-// deref returns what a pointer type points to.
+// deref returns the type that a pointer type points to, and whether t is a pointer type.
 func deref(t typ) (typ, bool) {
 	if s, ok := unparen(t.expr).(*ast.StarExpr); ok {
 		return typ{s.X, t.imports}, true
@@ -73,7 +74,7 @@ func deref(t typ) (typ, bool) {
 	return t, false
 }
 
-// named returns the package's declaration of a type, nil if it is none.
+// named returns the package's declaration of a type, or nil.
 func (c *costs) named(t typ) *typeDecl {
 	switch e := unparen(t.expr).(type) {
 	case *ast.Ident:
@@ -86,7 +87,7 @@ func (c *costs) named(t typ) *typeDecl {
 	return nil
 }
 
-// imported returns path and name of a type of another package.
+// imported returns the import path and the name of a type of another package.
 func imported(t typ) (path, name string) {
 	switch e := unparen(t.expr).(type) {
 	case *ast.SelectorExpr:
@@ -101,7 +102,7 @@ func imported(t typ) (path, name string) {
 	return "", ""
 }
 
-// under returns the syntax of a type's underlying type.
+// under returns the underlying type.
 func (c *costs) under(t typ) typ {
 	for range 10 {
 		d := c.named(t)
@@ -114,7 +115,7 @@ func (c *costs) under(t typ) typ {
 	return t
 }
 
-// isInterface reports whether a type is an interface, as far as that is known.
+// isInterface reports whether a type is known to be an interface.
 func (c *costs) isInterface(t typ) bool {
 	if !t.known() {
 		return false
@@ -131,7 +132,8 @@ func (c *costs) isInterface(t typ) bool {
 	return false
 }
 
-// concrete reports whether a type is known not to be an interface, so that a conversion to one is a node.
+// concrete reports whether a type is known not to be an interface. Then converting a value of it to
+// an interface costs a node.
 func (c *costs) concrete(t typ) bool {
 	if !t.known() {
 		return false
@@ -148,9 +150,10 @@ func (c *costs) concrete(t typ) bool {
 	return false
 }
 
-// member looks a selected name up.
+// member looks up a field or method.
 func (c *costs) member(t typ, name string) member { return c.memberAt(t, name, 0) }
 
+// memberAt is member, below depth embedded fields.
 func (c *costs) memberAt(t typ, name string, depth int) member {
 	if !t.known() || depth > 6 {
 		return member{}
@@ -162,7 +165,7 @@ func (c *costs) memberAt(t typ, name string, depth int) member {
 		}
 		return member{kind: importedMember, path: path, name: n + "." + name}
 	}
-	for range 10 { // down the chain of declarations
+	for range 10 { // a chain of declarations, which could be endless
 		d := c.named(base)
 		if d == nil {
 			break
@@ -211,7 +214,7 @@ func (c *costs) memberAt(t typ, name string, depth int) member {
 				_, isPtr := f.Type.(*ast.StarExpr)
 				m.value, m.first = !isPtr, f == e.Fields.List[0]
 			}
-			if m.kind == importedMember { // it may have the name or not
+			if m.kind == importedMember { // it may have a member of the name or not
 				if through.kind == unknownMember {
 					through = m
 				}
@@ -237,7 +240,7 @@ func (c *costs) hasMethod(t typ, name string) bool {
 	}
 	for _, m := range e.Methods.List {
 		if len(m.Names) == 0 {
-			return true // embedded; not looked into
+			return true // an embedded interface, which is not looked into
 		}
 		for _, id := range m.Names {
 			if id.Name == name {
@@ -248,13 +251,13 @@ func (c *costs) hasMethod(t typ, name string) bool {
 	return false
 }
 
-// structField is a field of a struct.
+// A structField is a field of a struct.
 type structField struct {
 	name string
 	typ  typ
 }
 
-// fields lists the fields of a struct type.
+// fields returns the fields of a struct type.
 func (c *costs) fields(u typ) (list []structField) {
 	s, ok := u.expr.(*ast.StructType)
 	if !ok {
@@ -272,7 +275,7 @@ func (c *costs) fields(u typ) (list []structField) {
 	return list
 }
 
-// text names a type, to tell two apart.
+// text returns a string that is the same for the same type.
 func (c *costs) text(t typ) string {
 	switch e := unparen(t.expr).(type) {
 	case *ast.Ident:
@@ -288,7 +291,7 @@ func (c *costs) text(t typ) string {
 	return "?"
 }
 
-// embeddedName is the name of an embedded field.
+// embeddedName returns the name of an embedded field.
 func embeddedName(e ast.Expr) string {
 	switch e := unparen(e).(type) {
 	case *ast.Ident:
@@ -305,7 +308,8 @@ func embeddedName(e ast.Expr) string {
 	return ""
 }
 
-// underPointer returns a type, or what it is declared as if that is a pointer.
+// underPointer returns the underlying type of a type that the package declares, and any other type
+// as it is: a pointer type that has a name is seen as a pointer.
 func (c *costs) underPointer(t typ) typ {
 	if c.named(t) == nil {
 		return t
@@ -315,7 +319,8 @@ func (c *costs) underPointer(t typ) typ {
 
 func basic(name string) typ { return typ{ast.NewIdent(name), nil} }
 
-// resultTypes returns the types of a function's results; those of a generic one are not known.
+// resultTypes returns the types of a function's results. The results of a generic function are
+// unknown.
 func (c *costs) resultTypes(d *ast.FuncDecl) []typ {
 	if d.Type.TypeParams != nil {
 		return nil
@@ -323,6 +328,7 @@ func (c *costs) resultTypes(d *ast.FuncDecl) []typ {
 	return fieldTypes(d.Type.Results, c.imports[d])
 }
 
+// fieldTypes returns the types of parameters or results, one for each.
 func fieldTypes(fields *ast.FieldList, imports map[string]string) (list []typ) {
 	if fields == nil {
 		return nil
@@ -335,8 +341,9 @@ func fieldTypes(fields *ast.FieldList, imports map[string]string) (list []typ) {
 	return list
 }
 
-// importNames returns the paths of a file's imports by the names under which it uses them. The name of a package of which nothing is known
-// is a guess, which gives way to all others.
+// importNames returns the paths of a file's imports, by the names that the file uses for them. The
+// name of a package without facts is guessed from its path. A guess gives way to a name that is
+// known, and to one that the file states.
 func (c *costs) importNames(f *ast.File) map[string]string {
 	m := map[string]string{"unsafe": "unsafe"}
 	var guesses []string

@@ -12,45 +12,52 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// A wrapper of its own for every function would be half of what the compiler has to do for hooks, and half of their text: each is a function with
-// a deferred call, which brings a second function with it. But to the calling convention a value is a few words in registers, and the garbage
-// collector asks no more of a word than whether it is a pointer. So functions of one shape share a wrapper, which is handed the site and the
-// function, and each function sees it under a name of its own, with its own types:
+// If every function had its own wrapper, the wrappers would be half of the compiler's work on
+// hooks, and half of the hooks' code: each has a deferred call, which makes a second function. But
+// to the calling convention a value is a few words in registers, and the garbage collector needs to
+// know of each word whether it is a pointer. So functions of one shape share a wrapper. It gets the
+// site and the function as arguments, and each function declares it under a name of its own, with
+// its own types:
 //
-//	func ftgo_wPPW_WP(p0, p1 *ftgo_Site, p2 uintptr, s *ftgo_Site, f func(*ftgo_Site, *ftgo_Site, uintptr) (uintptr, *ftgo_Site)) (uintptr, *ftgo_Site) { … }
+//	func ftgo_wPPW_WP(p0, p1 *ftgo_Site, p2 uintptr, s *ftgo_Site,
+//		f func(*ftgo_Site, *ftgo_Site, uintptr) (uintptr, *ftgo_Site)) (uintptr, *ftgo_Site) { … }
 //
-// stands for func (*T, string) error. That holds while everything is passed in registers, or nothing is (src/cmd/compile/abi-internal.md).
-// The letters:
+// is the wrapper of func (*T, string) error. This works while either everything or nothing is
+// passed in registers (src/cmd/compile/abi-internal.md). The letters are:
 //
-//	P  a word that is a pointer to the garbage collector
-//	W  a word that is none
-//	B H I J  integers of 1, 2, 4 and 8 bytes, where they are no words
+//	P        a word that is a pointer to the garbage collector
+//	W        a word that is not
+//	B H I J  integers of 1, 2, 4 and 8 bytes, where they are not words
 //	F D C Z  float32, float64, complex64, complex128
-//	S E L    strings, interfaces and slices, where there may be too few registers
+//	S E L    strings, interfaces and slices, where registers may not suffice
 const (
-	ifaceWords  = "WP" // the first word is a pointer to static data
+	ifaceWords  = "WP" // the first word points to static data
 	sliceWords  = "PWW"
 	stringWords = "PW"
 
-	// Registers on all processors that pass values in some (internal/abi), but for s390x. Floats and complex numbers are counted as two each.
+	// maxWords and maxFloats are the fewest registers that a processor passes values in, if it uses
+	// registers at all (internal/abi); s390x is left out. Floats and complex numbers count as two
+	// each.
 	maxWords  = 9
 	maxFloats = 8
 )
 
-// letterTypes are the types that stand for letters.
+// letterTypes maps letters to the types that wrappers use for them.
 var letterTypes = map[byte]string{
 	'P': "*ftgo_Site", 'W': "uintptr", 'B': "uint8", 'H': "uint16", 'I': "uint32", 'J': "uint64", 'F': "float32", 'D': "float64",
 	'C': "complex64", 'Z': "complex128", 'S': "string", 'E': "interface{}", 'L': "[]uint8",
 }
 
-// BasicLetters are the letters of the predeclared types: registers and frames know no signs, and leave what they do not use undefined.
+// BasicLetters maps predeclared types to letters. Signedness does not count: registers and frames
+// do not know it, and leave the bits that a value does not use undefined.
 var BasicLetters = map[string]string{
 	"bool": "B", "int8": "B", "uint8": "B", "byte": "B", "int16": "H", "uint16": "H", "int32": "I", "uint32": "I", "rune": "I",
 	"int64": "J", "uint64": "J", "int": "W", "uint": "W", "uintptr": "W", "float32": "F", "float64": "D", "complex64": "C", "complex128": "Z",
 	"string": "S", "error": "E", "any": "E",
 }
 
-// shares reports whether wrappers can be shared in the package: it must leave the names of predeclared types alone.
+// shares reports whether functions of the package can share wrappers. A package that redeclares
+// predeclared types cannot.
 func (w *writer) shares() bool {
 	for name := range BasicLetters {
 		if w.costs.types[name] != nil {
@@ -60,14 +67,14 @@ func (w *writer) shares() bool {
 	return !w.redeclared()
 }
 
-// letters returns the letters of a type, "" if it must be named itself.
+// letters returns the letters of a type, or "" if a wrapper must name the type itself.
 func (c *costs) letters(t typ) string {
 	generic := c.generic(t)
 	t = c.under(t)
 	switch t.expr.(type) {
 	case *ast.StarExpr, *ast.StructType, *ast.Ident, *ast.SelectorExpr:
 		if generic {
-			return "" // a name in it may be a type parameter's
+			return "" // a name in it may be that of a type parameter
 		}
 	}
 	switch e := t.expr.(type) {
@@ -106,7 +113,7 @@ func (c *costs) letters(t typ) string {
 	return ""
 }
 
-// generic reports whether a type is an instance of a generic one of the package.
+// generic reports whether a type is an instance of a generic type of the package.
 func (c *costs) generic(t typ) bool {
 	for range 10 {
 		d := c.named(t)
@@ -121,7 +128,7 @@ func (c *costs) generic(t typ) bool {
 	return true
 }
 
-// structLetters returns those of a struct of words.
+// structLetters returns the letters of a struct of words, or "".
 func (c *costs) structLetters(t typ) string {
 	all := ""
 	for _, f := range t.expr.(*ast.StructType).Fields.List {
@@ -143,8 +150,9 @@ func (c *costs) structLetters(t typ) string {
 	return StructLetters(all)
 }
 
-// StructLetters returns the letters of a struct with its padding: what stands alone in a word is as good as a word. "" says that there are other things in
-// it.
+// StructLetters combines the letters of a struct's fields, with the padding between them. An
+// integer that is alone in a word counts as a word. The result is "" if the struct holds anything
+// else than words.
 func StructLetters(letters string) string {
 	b := []byte(letters)
 	words := false
@@ -160,7 +168,7 @@ func StructLetters(letters string) string {
 		}
 	}
 	if !words {
-		return "" // it is no multiple of a word
+		return "" // the size is not a multiple of a word
 	}
 	for i, l := range b {
 		if small(l) {
@@ -170,10 +178,11 @@ func StructLetters(letters string) string {
 	return string(b)
 }
 
-// small reports whether a letter is of an integer that need not be a word.
+// small reports whether a letter is that of an integer that may be smaller than a word.
 func small(l byte) bool { return l == 'B' || l == 'H' || l == 'I' }
 
-// inWords puts parameters or results in terms of words.
+// inWords replaces the letters of parameters or results by letters of words, where words registers
+// suffice for all. ok reports whether the registers suffice.
 func (w *writer) inWords(list []string, words int) ([]string, bool) {
 	var all []byte
 	floats := 0
@@ -191,7 +200,7 @@ func (w *writer) inWords(list []string, words int) ([]string, bool) {
 				all = append(all, sliceWords...)
 			case 'J':
 				switch w.opt.Arch {
-				case "386", "arm", "mips", "mipsle": // a word has 4 bytes
+				case "386", "arm", "mips", "mipsle": // words have 4 bytes
 					return nil, false
 				}
 				all = append(all, 'W')
@@ -217,15 +226,16 @@ func (w *writer) inWords(list []string, words int) ([]string, bool) {
 	return out, true
 }
 
-// incomplete reports whether a type may be an incomplete one of C's (runtime/cgo.Incomplete), or holds one. Pointers to those are none to the
-// garbage collector, and C libraries put anything in them. The compiler lets no type parameter stand for one.
+// incomplete reports whether a type is, or holds, an incomplete type of C (runtime/cgo.Incomplete),
+// as far as that is known. Pointers to such a type are not pointers to the garbage collector, since
+// C libraries store anything in them. The compiler does not let a type parameter stand for one.
 func (c *costs) incomplete(t typ) bool {
 	if path, name := imported(t); path != "" {
 		return path == "runtime/cgo" && name == "Incomplete" || !c.known(path, name).isType
 	}
 	if d := c.named(t); d != nil {
 		if !d.seen {
-			d.seen, d.incomplete = true, true // if it holds itself
+			d.seen, d.incomplete = true, true // in case that it holds itself
 			d.incomplete = c.incomplete(typ{d.spec.Type, d.imports})
 		}
 		return d.incomplete
@@ -241,7 +251,8 @@ func (c *costs) incomplete(t typ) bool {
 	return false
 }
 
-// typeKey tells types apart that are of no class: ok is false if that takes more than their syntax.
+// typeKey returns a string that is the same for the same type, for a type without letters. ok is
+// false if that takes more than the type's syntax.
 func (w *writer) typeKey(t typ) (key string, ok bool) {
 	switch e := unparen(t.expr).(type) {
 	case *ast.Ident:
@@ -253,14 +264,14 @@ func (w *writer) typeKey(t typ) (key string, ok bool) {
 	return "", false
 }
 
-// A signature is what a wrapper can be shared by.
+// A signature identifies a shared wrapper.
 type signature struct {
-	name            string // of the wrapper
+	name            string // of the wrapper, without its prefix and kind
 	params, results []string
-	common          bool // all types are of letters, so that any file can hold the wrapper
+	common          bool // all types have letters, so any file can hold the wrapper
 }
 
-// signature returns that of a function, as a function: with its receiver first.
+// signature returns the signature of a function; the receiver is its first parameter.
 func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 	imports := w.costs.imports[d]
 	exact := map[string]string{}
@@ -294,15 +305,15 @@ func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 	if w.opt.Arch == "s390x" {
 		most = 8
 	}
-	p, ok1 := w.inWords(params, most-2) // the site and the function come with them
+	p, ok1 := w.inWords(params, most-2) // the other two are the site and the function
 	r, ok2 := w.inWords(results, most)
 	if ok1 && ok2 {
 		if len(r) > 0 && small(results[0][0]) {
-			r[0] = results[0] // the upper half of its register holds anything, and the wrapper may have to tell the value
+			r[0] = results[0] // for keepWord: the upper bits of its register are undefined
 		}
 		params, results = p, r
 	} else {
-		// A struct's letters say nothing without the registers.
+		// The letters of a struct stand for its words, which is right in registers alone.
 		full := func(list []string, fields ...*ast.FieldList) {
 			i := 0
 			for _, l := range fields {
@@ -347,7 +358,12 @@ func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 
 // dispatchShared hooks a function that shares its wrapper:
 //
-//	func (s *S) Foo(a int) error { if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) { return ftgo_4_0(s, a, &ftgo_sites[7], ftgo_1S_Foo) }; …the body, as it was… }
+//	func (s *S) Foo(a int) error {
+//		if ftgo_mask[7] != 0 && ftgo_take(&ftgo_sites[7]) {
+//			return ftgo_4_0(s, a, &ftgo_sites[7], ftgo_1S_Foo)
+//		}
+//		…the body, as it was…
+//	}
 //
 //	//go:noescape
 //	//go:linkname ftgo_4_0 runtime.ftgo_wPW_WP
@@ -356,25 +372,28 @@ func (w *writer) signature(f *file, d *ast.FuncDecl) signature {
 //	//go:linkname ftgo_1S_Foo example.com/p.(*S).Foo
 //	func ftgo_1S_Foo()
 //
-// The compiler knows nothing of either name. If the function named itself, it and its wrapper would be recursive to escape analysis, which takes
-// what goes from a parameter to a result of a recursive function to be lost to the heap, and to the inliner. What the body does with its
-// parameters the compiler sees in the body. Functions of a file that have the same types share the first of the two declarations.
-func (w *writer) dispatchShared(f *file, d *ast.FuncDecl, num, alias string, form Form, args, params []string) {
-	results := f.results(d.Type) // before they are given names
-	wrapper := w.declare(f, "4", w.shared(f, d, form), strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), inParentheses(results),
+// The compiler knows nothing of either name. If the function named itself, it and its wrapper would
+// be recursive to the inliner, and to escape analysis, which takes everything that flows from a
+// parameter to a result of a recursive function for lost to the heap. What the body does with its
+// parameters, the compiler sees in the body. Functions of a file with the same types share the
+// declaration of ftgo_4_0.
+func (w *writer) dispatchShared(f *file, d *ast.FuncDecl, at site, own string, args, params []string) {
+	results := f.results(d.Type) // before nameResults edits them
+	wrapper := w.declare(f, kindCall, w.shared(f, d, at.Form), strings.Join(append(params, "_ *ftgo_Site", "_ func()"), ", "), inParentheses(results),
 		f.directive(w.fset, d.Type.Func, false))
-	self := aliasName(alias)
-	call := fmt.Sprintf("%s(%s)", wrapper, strings.Join(append(args, "&ftgo_sites["+num+"]", self), ", "))
-	again := ""
-	if form == ReEntry {
-		again = w.again(f, d, args, params)
+	self := ofWrapper(kindSelf, own)
+	call := fmt.Sprintf("%s(%s)", wrapper, strings.Join(append(args, at.addr(), self), ", "))
+	refresh := ""
+	if at.Form == ReEntry {
+		refresh = w.refresh(f, d, args, params)
 	}
-	w.dispatch(f, d, num, form, call, len(results) > 0, again)
+	w.dispatch(f, d, at, call, len(results) > 0, refresh)
 	fmt.Fprintf(&f.tail, "\n//go:linkname %s %s\nfunc %[1]s()\n", self, w.symbol(d))
 	f.importUnsafe(w.fset)
 }
 
-// declare declares the function that the linker knows by a symbol in the file, with these types, once, and returns the name it has there.
+// declare declares a function with these types and the linker's name symbol, once in the file, and
+// returns its name there. at is a line directive for the declaration, or "".
 func (w *writer) declare(f *file, kind, symbol, params, results, at string) string {
 	key := symbol + "(" + params + ")" + results
 	name, ok := f.declared[key]
@@ -382,7 +401,7 @@ func (w *writer) declare(f *file, kind, symbol, params, results, at string) stri
 		if f.declared == nil {
 			f.declared = map[string]string{}
 		}
-		name = fmt.Sprintf("%s%s_%d", hook.Prefix, kind, w.declared)
+		name = generated(kind, strconv.Itoa(w.declared))
 		w.declared++
 		f.declared[key] = name
 		if at != "" {
@@ -393,7 +412,8 @@ func (w *writer) declare(f *file, kind, symbol, params, results, at string) stri
 	return name
 }
 
-// variable returns the name of the variable that an operand of & is part of, if the operand is of one.
+// variable returns the name of the variable that the operand of & is, or is a part of. It returns
+// "" if there is no variable.
 func variable(x ast.Expr) string {
 	for {
 		switch e := x.(type) {
@@ -411,13 +431,13 @@ func variable(x ast.Expr) string {
 	}
 }
 
-// shared returns the symbol of the wrapper for a function that is hooked in the given form, and writes the wrapper if it is the first of the
-// package that package runtime does not have.
+// shared returns the symbol of the wrapper for a function of the given form. If package runtime
+// does not have the wrapper, the first function of the package that needs it gets it written.
 func (w *writer) shared(f *file, d *ast.FuncDecl, form Form) string {
 	s := w.signature(f, d)
-	name := hook.Prefix + "w" + s.name
+	name := generated(kindShared, s.name)
 	if form == Hidden {
-		name = hook.Prefix + "0w" + s.name
+		name = generated(kindHidden+kindShared, s.name)
 	}
 	if w.sources[name] == "" {
 		var b bytes.Buffer
@@ -442,15 +462,15 @@ func (w *writer) shared(f *file, d *ast.FuncDecl, form Form) string {
 	return symbol
 }
 
-// write writes a wrapper.
+// write writes the wrapper of a signature under a name.
 func (s signature) write(b *bytes.Buffer, name string) {
 	enter := "ftgo_enter"
-	if strings.HasPrefix(name, hook.Prefix+"0") {
+	if strings.HasPrefix(name, hook.HiddenPrefix) {
 		enter = "ftgo_enterInlined"
 	}
 	var params, args []string
 	for i, t := range s.params {
-		args = append(args, fmt.Sprintf("%sp%d", hook.Prefix, i))
+		args = append(args, local(localParam, i))
 		params = append(params, args[i]+" "+t)
 	}
 	params = append(params, "ftgo_s *ftgo_Site", fmt.Sprintf("ftgo_f func(%s)%s", strings.Join(s.params, ", "), inParentheses(s.results)))
@@ -462,14 +482,16 @@ func (s signature) write(b *bytes.Buffer, name string) {
 	writeWrapper(b, head, enter+"(ftgo_s)", fmt.Sprintf("ftgo_f(%s)", strings.Join(args, ", ")), s.results, keep)
 }
 
-// keepWord says by type of letterTypes how a wrapper tells package runtime what its function has returned first, if that is asked for: ftgo_r0 is the value.
-// Others than these are not told: floats are in registers of another kind.
+// keepWord maps the type of a first result, as in letterTypes, to the statement by which a wrapper
+// keeps it for the library: ftgo_r0 is the result. Floats have no statement, since they are in
+// registers of another kind.
 var keepWord = map[string]string{
 	"*ftgo_Site": "ftgo_keepPointer(ftgo_t, ftgo_r0)", "uintptr": "ftgo_keep(ftgo_t, ftgo_r0)", "uint8": "ftgo_keep(ftgo_t, uintptr(ftgo_r0))",
 	"uint16": "ftgo_keep(ftgo_t, uintptr(ftgo_r0))", "uint32": "ftgo_keep(ftgo_t, uintptr(ftgo_r0))", "uint64": "ftgo_keep(ftgo_t, uintptr(ftgo_r0))",
 }
 
-// writeWrapper writes a wrapper: it enters, defers the exit, calls the function, and keeps what it returned, if keep says how.
+// writeWrapper writes a wrapper. The wrapper enters, defers the exit, and calls the function. If
+// keep is not "", it is the statement that keeps the first result.
 func writeWrapper(b *bytes.Buffer, head, enter, call string, results []string, keep string) {
 	if keep == "" {
 		if len(results) > 0 {
@@ -480,15 +502,16 @@ func writeWrapper(b *bytes.Buffer, head, enter, call string, results []string, k
 	}
 	var names, typed []string
 	for i, t := range results {
-		names = append(names, fmt.Sprintf("%sr%d", hook.Prefix, i))
+		names = append(names, local(localResult, i))
 		typed = append(typed, names[i]+" "+t)
 	}
 	fmt.Fprintf(b, "%s (%s) { ftgo_t := %s; defer ftgo_exit(ftgo_t); %s = %s; if ftgo_keeps != 0 { %s }; return }\n",
 		head, strings.Join(typed, ", "), enter, strings.Join(names, ", "), call, keep)
 }
 
-// Package runtime has the wrappers that many packages share, so that they are compiled once for all. The list is made by
-// go run ./internal/estimate -wrappers DIR... > rewriter/wrappers.txt, of the standard library and the modules of the corpus.
+// wrapperList names the wrappers that many packages share. Package runtime has them, so that they
+// are compiled once. The list is made by go run ./internal/estimate -wrappers DIR... >
+// rewriter/wrappers.txt, from the standard library and the modules of the corpus.
 //
 //go:embed wrappers.txt
 var wrapperList string
@@ -496,17 +519,17 @@ var wrapperList string
 var hosted = func() map[string]bool {
 	m := map[string]bool{}
 	for name := range strings.FieldsSeq(wrapperList) {
-		m[hook.Prefix+name] = true
+		m[generated("", name)] = true
 	}
 	return m
 }()
 
-// hostedWrappers returns the source of those.
+// hostedWrappers returns the source of the wrappers in wrapperList.
 func hostedWrappers() []byte {
 	var b bytes.Buffer
 	for name := range strings.FieldsSeq(wrapperList) {
 		var s signature
-		_, letters, _ := strings.Cut(name, "w")
+		_, letters, _ := strings.Cut(name, kindShared)
 		params, results, _ := strings.Cut(letters, "_")
 		for i := range len(params) {
 			s.params = append(s.params, letterTypes[params[i]])
@@ -514,8 +537,8 @@ func hostedWrappers() []byte {
 		for i := range len(results) {
 			s.results = append(s.results, letterTypes[results[i]])
 		}
-		fmt.Fprintf(&b, "\n//go:linkname %s%s", hook.Prefix, name)
-		s.write(&b, hook.Prefix+name)
+		fmt.Fprintf(&b, "\n//go:linkname %s", generated("", name))
+		s.write(&b, generated("", name))
 	}
 	return b.Bytes()
 }

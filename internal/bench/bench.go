@@ -1,4 +1,5 @@
-// Package bench is ftgo bench: it builds a module's benchmarks plain and hooked, runs the builds in turn, and prints what hooks cost.
+// Package bench is ftgo bench: it builds a module's benchmarks with and without hooks, runs the
+// builds in turn, and prints what the hooks cost.
 package bench
 
 import (
@@ -19,28 +20,28 @@ import (
 
 // Options say what to measure, and how.
 type Options struct {
-	Packages     []string // patterns
-	Bench        string   // regexp of benchmarks, as of go test -bench
-	Count        int      // rounds
-	Benchtime    string   // of each run, as of go test -benchtime
+	Packages     []string // package patterns
+	Bench        string   // regular expression, as in go test -bench
+	Count        int      // number of rounds
+	Benchtime    string   // of each run, as in go test -benchtime
 	CPU          int      // GOMAXPROCS
-	Inline       []string // a hooked build for each: keep, hook, or a number
-	Tracer       string   // for the column that says what tracing costs; "" leaves it out
+	Inline       []string // one hooked build for each: keep, hook or a number
+	Tracer       string   // tracer of one more column; "" leaves the column out
 	Instructions bool     // count instructions instead of time
-	Build        []string // more flags of both builds
-	Hook         []string // more flags of the hooked builds: -pkg, -notrace, -std
+	Build        []string // further flags of all builds
+	Hook         []string // further flags of hooked builds: -pkg, -notrace, -std
 	Dir          string   // of the module; "" is the current directory
-	Ftgo         string   // the ftgo command
+	Ftgo         string   // path of the ftgo command
 	Out          io.Writer
 	Progress     io.Writer
 }
 
-// variant is a way to build and run.
+// A variant is a way to build and run benchmarks.
 type variant struct {
 	name   string
 	flags  []string // of ftgo test; nil: go test
 	tracer string
-	binary string // suffix
+	binary string // suffix of the test binary's name
 }
 
 func (o *Options) variants() []variant {
@@ -59,10 +60,10 @@ func (o *Options) variants() []variant {
 	return list
 }
 
-// target is a package with benchmarks.
+// A target is a package with benchmarks.
 type target struct {
 	path, dir string
-	bin       string // of the binaries, without the variant's suffix
+	bin       string // path of the test binaries, without the variant's suffix
 }
 
 // Run measures, and prints the table. It returns the ratios to the plain build by column.
@@ -149,7 +150,7 @@ func (o *Options) build(tmp string) ([]*target, error) {
 	return targets, nil
 }
 
-// command runs a command, and returns what it prints.
+// command runs a command, and returns its standard output.
 func (o *Options) command(dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
@@ -171,7 +172,8 @@ func (o *Options) args(bench, benchtime string) []string {
 	return []string{"-test.run=^$", "-test.bench=" + bench, "-test.benchtime=" + benchtime, "-test.cpu=" + fmt.Sprint(cmp.Or(o.CPU, 1)), "-test.benchmem"}
 }
 
-// time measures times: in each round every build runs once, so that what the machine does meanwhile hits all alike.
+// time measures time. In each round every build runs once, so that other load on the machine
+// affects all builds alike.
 func (o *Options) time(targets []*target) (*table, error) {
 	t := newTable("sec/op", o.variants())
 	for round := range o.Count {
@@ -192,13 +194,13 @@ func (o *Options) time(targets []*target) (*table, error) {
 	return t, nil
 }
 
-// result is a line of a benchmark's output.
+// A result is a line of a benchmark's output.
 type result struct {
 	sec, allocs float64
 	n           int
 }
 
-// results reads what a test binary printed.
+// results parses the output of a test binary.
 func results(out []byte) map[string]result {
 	m := map[string]result{}
 	r := benchfmt.NewReader(bytes.NewReader(out), "")

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// counter is a program that counts the instructions of another one.
+// A counter is a program that counts the instructions of another program.
 type counter struct {
 	name string
 	args []string
-	read *regexp.Regexp // the count, in what it prints
-	slow int            // how many times slower a program runs under it
+	read *regexp.Regexp // matches the count in its output
+	slow int            // factor by which a program runs slower
 }
 
 var (
@@ -22,7 +22,7 @@ var (
 	callgrind = counter{"valgrind", []string{"--tool=callgrind", "--callgrind-out-file=/dev/null"}, regexp.MustCompile(`(?m)^==\d+== Collected : (\d+)`), 50}
 )
 
-// findCounter returns perf where the machine has the counter, otherwise valgrind.
+// findCounter returns perf if the machine can count instructions, otherwise valgrind.
 func findCounter() (counter, error) {
 	for _, c := range []counter{perf, callgrind} {
 		if n, _, err := c.count("", nil, "true"); err == nil && n > 0 {
@@ -32,7 +32,7 @@ func findCounter() (counter, error) {
 	return counter{}, errors.New("-instructions needs \"perf stat\" on a machine that counts instructions, or valgrind; neither works here")
 }
 
-// count runs a program, and returns the instructions that it took, and what it printed.
+// count runs a program, and returns its number of instructions and its output.
 func (c counter) count(dir string, env []string, program ...string) (n float64, out []byte, err error) {
 	cmd := exec.Command(c.name, append(append([]string{}, c.args...), program...)...)
 	cmd.Dir = dir
@@ -49,7 +49,8 @@ func (c counter) count(dir string, env []string, program ...string) (n float64, 
 	return n, out, err
 }
 
-// instructions measures instructions per operation: of two runs with different numbers of iterations, what lies between them.
+// instructions measures instructions per operation: the difference of two runs, divided by the
+// difference of their iterations.
 func (o *Options) instructions(targets []*target) (*table, error) {
 	c, err := findCounter()
 	if err != nil {
@@ -64,12 +65,14 @@ func (o *Options) instructions(targets []*target) (*table, error) {
 		}
 		found := results(out)
 		for _, name := range sortedKeys(found) {
-			// As many iterations as take 50 ms when nothing counts, or a second under valgrind; and so many that they are most of what is
-			// counted, if the machine had other things to do while time was taken.
+			// The first run has as many iterations as take 50 ms without a counter, or a second
+			// under valgrind. In case that the machine was busy while time was taken, the number
+			// grows until the iterations are most of what is counted.
 			few := max(1, int(0.05/float64(c.slow)*2/found[name].sec))
 			many := 3*few + 10
 			count := func(v variant, iterations int) (float64, float64, error) {
-				// A signal for preemption would be counted or not, and callgrind does not survive many.
+				// Preemption by signals would add instructions at random, and callgrind does not
+				// survive many signals.
 				env := append(v.env(), "GODEBUG=asyncpreemptoff=1")
 				n, out, err := c.count(tg.dir, env, append([]string{tg.bin + v.binary}, o.args(exact(name), fmt.Sprintf("%dx", iterations))...)...)
 				return n, results(out)[name].allocs, err

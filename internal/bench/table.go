@@ -11,16 +11,16 @@ import (
 	"golang.org/x/perf/benchunit"
 )
 
-// table holds what was measured.
+// A table holds the samples of all benchmarks.
 type table struct {
 	unit     string
-	counter  string // that counted instructions
+	counter  string // name of the program that counted instructions
 	variants []variant
 	rows     []*row
 	index    map[string]*row
 }
 
-// row is a benchmark.
+// A row is a benchmark.
 type row struct {
 	path, name string
 	samples    map[string][]float64 // by variant
@@ -52,14 +52,14 @@ func (t *table) allocs(path, name, variant string, x float64) {
 	r.allocs[variant] = append(r.allocs[variant], x)
 }
 
-// ratio is a benchmark in a hooked build, compared with the plain one.
+// A ratio compares a benchmark in a hooked build with the plain build.
 type ratio struct {
-	center float64 // of the medians
-	spread float64 // half of the confidence interval, as a share of the center; infinite with too few rounds
-	p      float64 // that there is no difference; below 0 if one round was all
+	center float64 // ratio of the medians
+	spread float64 // half of the confidence interval, over center; infinite after few rounds
+	p      float64 // p-value of no difference; negative after one round
 }
 
-// compare compares samples, by the statistics that benchstat uses: medians, and the Mann-Whitney U test.
+// compare compares samples as benchstat does, by medians and the Mann-Whitney U test.
 func compare(plain, hooked []float64) ratio {
 	a, b := benchmath.NewSample(plain, &benchmath.DefaultThresholds), benchmath.NewSample(hooked, &benchmath.DefaultThresholds)
 	const confidence = 0.95
@@ -132,13 +132,13 @@ func Geomean(list []float64) float64 {
 	return math.Exp(sum / float64(len(list)))
 }
 
-// value prints the median of the plain build.
+// value returns the text for the median of the plain build.
 func (t *table) value(list []float64) string {
 	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(list, &benchmath.DefaultThresholds), 0.95)
 	return benchunit.Scale(s.Center, benchunit.ClassOf(t.unit)) + strings.TrimPrefix(t.unit[:min(1, len(t.unit))], "i")
 }
 
-// moreAllocs says how allocations differ, if they do.
+// moreAllocs returns the text for a difference in allocations, or "".
 func (r *row) moreAllocs(variant string) string {
 	median := func(list []float64) float64 {
 		if len(list) == 0 {

@@ -15,24 +15,26 @@ import (
 // A Cost is what a build from scratch takes.
 type Cost struct {
 	Suite, Column string
-	CPU           float64 // seconds, of all its processes
-	Peak          float64 // bytes, of the compiler process that took most, ftgo's own included
+	CPU           float64 // seconds, of all processes of the build
+	Peak          float64 // bytes, of the largest compiler process, with ftgo in it
 	Size          float64 // bytes of all test binaries
-	Text          float64 // bytes of machine code in them, where they are ELF files
+	Text          float64 // bytes of machine code in ELF test binaries
 }
 
-// cache returns the build cache for a set of flags.
+// cache returns the directory of the build cache for a set of flags.
 func (r *Runner) cache(flags []string) string {
 	return filepath.Join(r.State, "cache"+strings.Join(flags, ""))
 }
 
-// built are the columns that stand for a way to build each.
+// built holds the indexes of Columns that differ in the way to build.
 var built = []int{0, 1, 3}
 
-// Costs builds a module's packages and test binaries in each way to build, in caches that hold the standard library and what modules that
-// came before this one needed. What building the standard library took is the cost of a suite of that name, if that was done now.
+// Costs builds a module's packages and test binaries in each way to build. The build caches hold
+// the standard library, and what modules before this one needed. If a cache is new, Costs also
+// returns what building the standard library took, as the cost of a suite of that name.
 func (r *Runner) Costs(s Suite) (list []Cost, err error) {
-	// What is half built would be cheaper the next time.
+	// A build that was cut off leaves a cache with which the next would be cheaper. The mark tells
+	// that.
 	mark := filepath.Join(r.State, "building")
 	if _, err := os.Stat(mark); err == nil {
 		if err := r.clean(); err != nil {
@@ -75,7 +77,8 @@ func (r *Runner) clean() error {
 	return err
 }
 
-// Measure runs a command for go build's -toolexec, and adds a line to a report: the most memory that a compiler held.
+// Measure runs a command for go build's -toolexec, and adds a line to a report: the largest memory
+// of a compiler process.
 func Measure(report string, args []string) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -89,7 +92,8 @@ func Measure(report string, args []string) error {
 	return add(report, u.Maxrss)
 }
 
-// Size adds the size of a program to a report, and that of its machine code. It stands in for the program when go test runs it.
+// Size adds the size of a program and of its machine code to a report. go test runs it instead of
+// the program.
 func Size(report, program string) error {
 	info, err := os.Stat(program)
 	if err != nil {
@@ -103,7 +107,7 @@ func Size(report, program string) error {
 	return add(report, info.Size(), text)
 }
 
-// add writes a line at once: the go command runs several of its programs at a time.
+// add adds a line to a report by one write, since the go command runs several processes at a time.
 func add(report string, n ...any) error {
 	f, err := os.OpenFile(report, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
@@ -115,12 +119,13 @@ func add(report string, n ...any) error {
 	return f.Close()
 }
 
-// The environment of a Runner's Self that makes it ftgo with its compilers measured.
+// These variables make a Runner's Self run ftgo and measure its compilers.
 const (
-	EnvFtgo   = "FTGO_CORPUS_FTGO"   // the ftgo command
-	EnvReport = "FTGO_CORPUS_REPORT" // see Measure
+	EnvFtgo   = "FTGO_CORPUS_FTGO"   // path of the ftgo command
+	EnvReport = "FTGO_CORPUS_REPORT" // path of the report; see Measure
 )
 
+// cost builds a suite for a column, and returns what that took.
 func (r *Runner) cost(s Suite, c Column) (Cost, error) {
 	res := Cost{Suite: s.Name, Column: c.Name}
 	tmp, err := os.MkdirTemp("", "ftgo-corpus")
@@ -132,7 +137,7 @@ func (r *Runner) cost(s Suite, c Column) (Cost, error) {
 	args := []string{"-vet=off", "-count=1", "-run=^$", "-exec=" + r.Self + " -size " + sizes}
 	args = append(args, slices.DeleteFunc(slices.Clone(s.Args), func(arg string) bool { return strings.HasPrefix(arg, "-") })...)
 	verb := "test"
-	if s.Module == "std" { // compiled alone
+	if s.Module == "std" { // it is built alone
 		verb, args = "build", []string{"std"}
 	}
 	if c.Flags == nil {

@@ -1,4 +1,4 @@
-// Package corpus brings real modules here to be built and tested with hooks.
+// Package corpus fetches real modules, and builds and tests them with hooks.
 package corpus
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// base returns the directory name that a checkout of the module would have; some tests look at it.
+// base returns the name that the directory of a module's checkout has. Some tests depend on it.
 func base(module string) string {
 	path, _, _ := strings.Cut(module, "@")
 	elems := strings.Split(path, "/")
@@ -23,8 +23,8 @@ func base(module string) string {
 	return elems[0]
 }
 
-// Fetch returns a directory with a copy of a module, "path@version", that can be written to, with its dependencies downloaded. The copy
-// stays in the user's cache directory, and is not fetched again.
+// Fetch returns a directory with a writable copy of a module, "path@version", with its dependencies
+// downloaded. The copy stays in the user's cache directory, and is fetched once.
 func Fetch(module string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -52,7 +52,8 @@ func Fetch(module string) (string, error) {
 	if err := os.CopyFS(tmp, os.DirFS(info.Dir)); err != nil {
 		return "", err
 	}
-	err = filepath.WalkDir(tmp, func(path string, d fs.DirEntry, err error) error { // the module cache is read-only
+	// Files of the module cache are read-only.
+	err = filepath.WalkDir(tmp, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,8 @@ func Fetch(module string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if strings.Contains(module, "stretchr/testify@") { // its own tests look for a directory that the module does not hold
+	// The tests of testify need a directory that the module does not hold.
+	if strings.Contains(module, "stretchr/testify@") {
 		if err := os.MkdirAll(filepath.Join(tmp, "_codegen"), 0o777); err != nil {
 			return "", err
 		}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Goroot are the files of GOROOT/test that are to be run, the ones that start with "// run", in parts.
+// Goroot holds the files of GOROOT/test that start with "// run", in parts.
 var Goroot = []Suite{
 	{Name: "test", Module: "goroot", Args: []string{"*.go"}},
 	{Name: "test/abi", Module: "goroot", Args: []string{"abi/*.go"}},
@@ -25,8 +25,8 @@ var Goroot = []Suite{
 	{Name: "test/fixedbugs/issue4", Module: "goroot", Args: []string{"fixedbugs/issue[4-9]*.go", "fixedbugs/gcc*.go"}},
 }
 
-// runFiles builds each file of a suite, runs it in GOROOT/test, and compares what it prints with the file beside it, as
-// cmd/internal/testdir does.
+// runFiles builds each file of a suite, runs it in GOROOT/test, and compares its output with the
+// file beside it, as cmd/internal/testdir does.
 func (r *Runner) runFiles(s Suite, c Column, env []string, res *Result) error {
 	dir, err := s.dir()
 	if err != nil {
@@ -45,7 +45,8 @@ func (r *Runner) runFiles(s Suite, c Column, env []string, res *Result) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	// A program that calls the compiler itself finds the standard library in a file that the environment names.
+	// A program that runs the compiler finds the standard library by a file that the environment
+	// names.
 	importcfg := filepath.Join(tmp, "importcfg")
 	list := exec.Command("go", "list", "-export", "-f", "{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}", "std")
 	packages, err := list.Output()
@@ -86,8 +87,8 @@ func (r *Runner) runFiles(s Suite, c Column, env []string, res *Result) error {
 	return nil
 }
 
-// runLine returns the flags of the build, the program's other files and its arguments, as a file's first line names them, and whether it is
-// one to be run here.
+// runLine returns the flags of the build, the other files and the arguments of a program, from its
+// first line. ok is false if the program does not run on this machine.
 func runLine(file string) (flags, more, args []string, ok bool) {
 	if match, err := build.Default.MatchFile(filepath.Split(file)); err != nil || !match {
 		return nil, nil, nil, false
@@ -113,7 +114,7 @@ func runLine(file string) (flags, more, args []string, ok bool) {
 		}
 		flags, args = append(flags, args[0]), args[1:]
 	}
-	for len(args) > 0 && strings.HasSuffix(args[0], ".go") { // more files of the program
+	for len(args) > 0 && strings.HasSuffix(args[0], ".go") { // other files of the program
 		more, args = append(more, filepath.Join(filepath.Dir(file), args[0])), args[1:]
 	}
 	return flags, more, args, true

@@ -2,8 +2,8 @@ package corpus
 
 import "regexp"
 
-// Modules are modules whose tests pass plainly on linux/amd64 with Go 1.26, without a network. What is skipped needs one, or another user
-// than root, or a nested module.
+// Modules lists modules with tests that pass without hooks on linux/amd64 with Go 1.26, without a
+// network. Skipped tests need a network, a user other than root, or a nested module.
 var Modules = []Suite{
 	{Name: "cobra", Module: "github.com/spf13/cobra@v1.10.2", Args: []string{"-skip=^(TestFailGenFishCompletionFile)$", "./..."}},
 	{Name: "zap", Module: "go.uber.org/zap@v1.28.0", Args: []string{"-skip=^(TestStacktraceFiltersVendorZap)$", "./..."},
@@ -51,7 +51,8 @@ var Modules = []Suite{
 		Bench: []Bench{{"./dstutil", "Rewrite$/set_doc"}}},
 }
 
-// Std are packages of the standard library whose tests pass plainly. What is skipped needs a network.
+// Std lists packages of the standard library with tests that pass without hooks. Skipped tests need
+// a network.
 var Std = []Suite{
 	{Name: "archive/tar", Module: "std", Args: []string{"archive/tar"}},
 	{Name: "archive/zip", Module: "std", Args: []string{"archive/zip"}},
@@ -124,14 +125,14 @@ var Std = []Suite{
 	{Name: "index/suffixarray", Module: "std", Args: []string{"-short", "index/suffixarray"}},
 }
 
-// An Exception is a test that need not pass as it does plainly.
+// An Exception is a test that need not pass with hooks as it does without.
 type Exception struct {
-	Suite, Column string // "" is every column
+	Suite, Column string // "" stands for every column
 	Test          *regexp.Regexp
 	Reason        string
 }
 
-// Exceptions are all that there are.
+// Exceptions lists all exceptions.
 var Exceptions = []Exception{
 	{"test", "", regexp.MustCompile(`^(maymorestack|noinit)\.go$`), "it counts the initializers of package main: the table is registered by one"},
 	{"fasthttp", "hook", regexp.MustCompile(`fasthttp TestAllocation(Client|FS)$`), "it measures allocations: a parameter that escapes is allocated twice a traced call"},

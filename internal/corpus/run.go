@@ -13,24 +13,29 @@ import (
 	"strconv"
 )
 
-// A Result is what became of a suite in a column.
+// A Result is the result of running a suite in a column.
 type Result struct {
 	Suite, Column string
 	Passed        []string // package and test
-	Records       uint64   // made by all of its processes, when on
-	Seconds       float64  // that the tests took, by their own account
-	Output        string   // the end of it, of a run that did not pass
+	// Records is the number of records that all processes made, while on.
+	Records uint64
+	Seconds float64 // time of the tests, as they say
+	Output  string  // end of the output, if the run failed
 }
 
 // A Runner runs suites.
 type Runner struct {
-	Ftgo    string // the command
-	Self    string // this program: it calls Measure and Size for the arguments -measure and -size, and see EnvFtgo
-	State   string // directory for build caches, one for each way to build; "" for the user's own
-	Timeout string // of each test binary; 30m if it is ""
+	Ftgo string // path of the ftgo command
+	// Self is the path of this program. It calls Measure for the argument -measure and Size for
+	// -size; see EnvFtgo.
+	Self string
+	// State is a directory for build caches, one for each way to build. If it is "", the user's
+	// build cache is used.
+	State   string
+	Timeout string // of each test binary; "" is 30m
 }
 
-// Run runs a suite in a column. The error is about the run; tests that fail are in the result.
+// Run runs a suite in a column. The error is about the run; failed tests are in the result.
 func (r *Runner) Run(s Suite, c Column) (Result, error) {
 	res := Result{Suite: s.Name, Column: c.Name}
 	traces, err := os.MkdirTemp("", "ftgo-corpus")
@@ -55,7 +60,8 @@ func (r *Runner) Run(s Suite, c Column) (Result, error) {
 	return res, err
 }
 
-// command returns a go command in a suite's directory, hooked or not, with the build cache of a column.
+// command returns a go command in a suite's directory, with or without hooks, with the build cache
+// of a column.
 func (r *Runner) command(s Suite, flags []string, verb string, args ...string) (*exec.Cmd, error) {
 	dir, err := s.dir()
 	if err != nil {
@@ -116,12 +122,12 @@ func passed(out []byte) (list []string, seconds float64) {
 	return list, seconds
 }
 
-// changing is what tests put into the names of subtests that is another in each run: addresses, and the time.
+// changing matches the parts of subtests' names that differ in each run: addresses and times.
 var changing = regexp.MustCompile(`0x[0-9a-f]{6,}|time\.Date\([^)]*\)`)
 
 var written = regexp.MustCompile(`^# entries-in-buffer/entries-written: \d+/(\d+) `)
 
-// records adds up how many records the traces in a directory say were made.
+// records returns the number of records that the traces in a directory say were made.
 func records(dir string) (n uint64, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -147,12 +153,12 @@ func records(dir string) (n uint64, err error) {
 // A Difference is a test that passed in one of two runs alone.
 type Difference struct {
 	Test string // package and test
-	Only string // "plain" or "hooked"
+	Only string // run in which it passed: "plain" or "hooked"
 }
 
-// Differences compares a hooked run with the plain one.
+// Differences compares a run with hooks with the plain one.
 func Differences(plain, hooked Result) (list []Difference) {
-	// Several subtests may have one name, once what changes is taken out of it.
+	// Without their changing parts, several subtests may have one name.
 	more := map[string]int{}
 	for _, t := range plain.Passed {
 		more[t]++

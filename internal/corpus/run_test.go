@@ -78,7 +78,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A run that was cut off in the middle of a row goes on after the last whole one; a row of another build is not taken.
+// A run that was cut off in a row resumes after the last whole row. Rows of another build are
+// dropped.
 func TestStore(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "results")
 	open := func(build string, resume bool) *Store {

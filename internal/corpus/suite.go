@@ -8,12 +8,17 @@ import (
 	"strings"
 )
 
-// A Suite is a set of tests that pass plainly: of a module, of packages of the standard library, or files of GOROOT/test.
+// A Suite is a set of tests that pass without hooks: of a module, of packages of the standard
+// library, or files of GOROOT/test.
 type Suite struct {
-	Name   string
-	Module string   // path@version; "std" for packages of the standard library, "goroot" for files of GOROOT/test
-	Args   []string // of go test: packages, -skip, -short; for GOROOT/test: globs of files
-	Bench  []Bench  // benchmarks that a quiet machine repeats to a few percent
+	Name string
+	// Module is path@version, "std" for packages of the standard library, or "goroot" for files of
+	// GOROOT/test.
+	Module string
+	// Args are arguments of go test: packages, -skip, -short. For GOROOT/test they are globs of
+	// files.
+	Args  []string
+	Bench []Bench // benchmarks that vary by a few percent on a quiet machine
 }
 
 // A Bench is a package and a regular expression of its benchmarks.
@@ -26,7 +31,7 @@ type Column struct {
 	On    bool     // graph tracer, all functions
 }
 
-// Columns are the ways: the tests that pass must be the same in all.
+// Columns holds all columns. The same tests must pass in each.
 var Columns = []Column{
 	{Name: "plain"},
 	{Name: "off", Flags: []string{"-inline=keep"}},
@@ -35,12 +40,13 @@ var Columns = []Column{
 	{Name: "hook, on", Flags: []string{"-inline=hook"}, On: true},
 }
 
-// Columns returns the ways that a suite is run in, the plain one first.
+// Columns returns the columns that a suite is run in, the plain one first.
 func (s Suite) Columns() (list []Column) {
 	for _, c := range Columns {
 		switch {
 		case s.Module == "goroot":
-		case c.Name == "hook, off", s.Module == "std" && c.Name == "hook, on": // less than what is on
+		case c.Name == "hook, off", s.Module == "std" && c.Name == "hook, on":
+			// The column that is on covers it.
 			continue
 		case s.Module == "std" && c.Flags != nil:
 			c.Flags = append(slices.Clone(c.Flags), "-std")
@@ -66,8 +72,8 @@ func goroot(dir string) (string, error) {
 	return filepath.Join(strings.TrimSpace(string(out)), dir), err
 }
 
-// Find returns the suites of a name: of a module or a package of the lists, "modules", "std" or "goroot" for the lists themselves, or
-// path@version for any other module.
+// Find returns the suites of a name: of a listed module or package, of "modules", "std" or "goroot"
+// for a whole list, or of path@version for any other module.
 func Find(name string) ([]Suite, error) {
 	switch name {
 	case "modules":
@@ -100,7 +106,7 @@ func names() string {
 	return strings.Join(list, " ")
 }
 
-// Known returns why a test need not pass in a column as it does plainly, or "".
+// Known returns the reason why a test need not pass in a column as it does without hooks, or "".
 func (s Suite) Known(column, test string) string {
 	for _, e := range Exceptions {
 		if e.Suite == s.Name && (e.Column == "" || strings.Contains(column, e.Column)) && e.Test.MatchString(test) {

@@ -9,14 +9,14 @@ import (
 	"slices"
 )
 
-// A Row is a line of the file that holds what was found, so that a run can be resumed.
+// A Row is a line of a Store's file.
 type Row struct {
-	Build  string // of ftgo and the Go release: rows of another one are not kept
+	Build  string // versions of ftgo and Go; a Store drops rows of other builds
 	Result *Result
 	Costs  []Cost
 }
 
-// A Store is such a file.
+// A Store is a file of results, from which a run can be resumed.
 type Store struct {
 	build   string
 	file    *os.File
@@ -24,7 +24,7 @@ type Store struct {
 	costs   map[string][]Cost
 }
 
-// OpenStore opens a file, and reads the rows of this build; without resume it is emptied.
+// OpenStore opens a file and reads the rows of this build. Without resume it empties the file.
 func OpenStore(name, build string, resume bool) (*Store, error) {
 	flags := os.O_CREATE | os.O_RDWR | os.O_APPEND
 	if !resume {
@@ -41,7 +41,7 @@ func OpenStore(name, build string, resume bool) (*Store, error) {
 		var row Row
 		if err := d.Decode(&row); err == io.EOF {
 			return s, nil
-		} else if err != nil { // cut off in the middle of a row
+		} else if err != nil { // the row was cut off
 			if _, err := f.Seek(end, io.SeekStart); err != nil {
 				return nil, err
 			}
@@ -63,7 +63,7 @@ func (s *Store) add(row Row) error {
 	return json.NewEncoder(s.file).Encode(row)
 }
 
-// Result returns what is in the store, or runs and adds it.
+// Result returns the stored result, or calls run and stores what it returns.
 func (s *Store) Result(suite, column string, run func() (Result, error)) (Result, error) {
 	key := [2]string{suite, column}
 	if res, ok := s.results[key]; ok {
@@ -77,7 +77,7 @@ func (s *Store) Result(suite, column string, run func() (Result, error)) (Result
 	return res, s.add(Row{Result: &res})
 }
 
-// Costs returns what is in the store, or runs and adds it.
+// Costs returns the stored costs, or calls run and stores what it returns.
 func (s *Store) Costs(suite string, run func() ([]Cost, error)) ([]Cost, error) {
 	if c, ok := s.costs[suite]; ok {
 		return c, nil
@@ -86,7 +86,7 @@ func (s *Store) Costs(suite string, run func() ([]Cost, error)) ([]Cost, error) 
 	if err != nil {
 		return nil, err
 	}
-	for len(c) > 0 { // of the standard library too
+	for len(c) > 0 { // c may hold costs of the standard library too
 		n := slices.IndexFunc(c, func(x Cost) bool { return x.Suite != c[0].Suite })
 		if n < 0 {
 			n = len(c)
@@ -100,14 +100,15 @@ func (s *Store) Costs(suite string, run func() ([]Cost, error)) ([]Cost, error) 
 	return s.costs[suite], nil
 }
 
-// A Table prints what was found, and adds it up.
+// A Table prints results and sums them up.
 type Table struct {
 	W    io.Writer
-	Bad  int // runs that were not as the plain one, without a reason
+	Bad  int // runs that differ from the plain one without a known reason
 	logs map[string]*[measures + 1]float64
 }
 
-// What ratios are of. After their logarithms a Table has the number of suites that were built from scratch.
+// The ratios of a Table have these names. The number of suites that were built from scratch follows
+// the logarithms of a ratio.
 const (
 	testTime = iota
 	buildCPU
@@ -122,7 +123,8 @@ func (t *Table) Head() {
 	fmt.Fprintf(t.W, "%-20s %-9s %7s %12s %11s | %10s %11s %11s %11s | %s\n", "suite", "build", "passed", "records", "tests", "build CPU", "compiler", "binaries", "text", "differences")
 }
 
-// ratio prints a number of the plain build, or a hooked one's ratio to it, and adds that up.
+// ratio returns the text for a number of the plain build, or for the ratio of a hooked build's
+// number to it, which it adds to the sums.
 func (t *Table) ratio(column string, i int, plain, n float64, unit string) string {
 	if n == 0 || plain == 0 {
 		return "-"
@@ -143,7 +145,7 @@ func (t *Table) ratio(column string, i int, plain, n float64, unit string) strin
 	return fmt.Sprintf("%.2fx", n/plain)
 }
 
-// costs prints what it takes to build for a run, if that is known.
+// costs returns the text for the costs of building for a run, if they are known.
 func (t *Table) costs(s Suite, c Column, costs []Cost) string {
 	var cost, plain Cost
 	for _, x := range costs {
@@ -155,7 +157,7 @@ func (t *Table) costs(s Suite, c Column, costs []Cost) string {
 		}
 	}
 	if c.Name == "on" {
-		cost = Cost{} // as when off
+		cost = Cost{} // the build is that of the column that is off
 	}
 	return fmt.Sprintf("%10s %11s %11s %11s", t.ratio(c.Name, buildCPU, plain.CPU, cost.CPU, "s"),
 		t.ratio(c.Name, compilerPeak, plain.Peak/1e6, cost.Peak/1e6, "M"),
@@ -163,14 +165,14 @@ func (t *Table) costs(s Suite, c Column, costs []Cost) string {
 		t.ratio(c.Name, textSize, plain.Text/1e6, cost.Text/1e6, "M"))
 }
 
-// CostRow prints what a suite takes to build for a column, without a run of its tests.
+// CostRow prints the costs of building a suite for a column, without a run of its tests.
 func (t *Table) CostRow(s Suite, c Column, costs []Cost) {
 	if c.Name != "on" {
 		fmt.Fprintf(t.W, "%-20s %-9s %7s %12s %11s | %s |\n", s.Name, c.Name, "-", "-", "-", t.costs(s, c, costs))
 	}
 }
 
-// Row prints a run, and what of it is not as the plain one. The costs may be nil.
+// Row prints a run, and how it differs from the plain one. costs may be nil.
 func (t *Table) Row(s Suite, c Column, plain, res Result, costs []Cost) {
 	diff := Differences(plain, res)
 	known := map[string]int{}
@@ -201,7 +203,8 @@ func (t *Table) Row(s Suite, c Column, plain, res Result, costs []Cost) {
 	}
 }
 
-// Total prints what all that was built took, with the standard library: a build of all from scratch.
+// Total prints the sum of the costs of all suites and of the standard library: a build of
+// everything from scratch.
 func (t *Table) Total(store *Store) {
 	cpu := map[string]float64{}
 	for _, list := range store.costs {

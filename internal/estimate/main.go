@@ -1,9 +1,12 @@
-// Estimate compares the rewriter's estimate of what the compiler inlines with the compiler's own decisions, function by function.
+// Estimate compares the rewriter's estimate of what the compiler inlines with the compiler's
+// decisions, function by function.
 //
 //	cd some/module && go run github.com/ftgo/ftgo/internal/estimate [-v] ./...
 //
-// Precision is the share of the functions that the estimate takes for inlined which are; recall the share of the inlined ones that it
-// takes for inlined. Function literals are left out: the compiler's decision on them depends on where they are called.
+// Precision is the share of functions that are inlined among the functions that the estimate takes
+// for inlined. Recall is the share of functions that the estimate takes for inlined among the
+// functions that are inlined. Function literals are left out: the compiler's decision on them
+// depends on where they are called.
 package main
 
 import (
@@ -24,11 +27,13 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/ftgo/ftgo/internal/hook"
 	"github.com/ftgo/ftgo/rewriter"
 )
 
 var decision = regexp.MustCompile(`^(.*\.go):(\d+):\d+: (can|cannot) inline (\S+?)(?: with cost (\d+) as:|: (.*))`)
 
+// A verdict is what the compiler says about a function.
 type verdict struct {
 	inlined bool
 	cost    int
@@ -66,11 +71,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// In a build each package knows the facts of those that it imports.
+	// In a build, the rewriter knows the facts of the packages that a package imports.
 	known := map[string]string{}
 	results := map[*packages.Package]*rewriter.Result{}
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
-		if p.Module == nil && !slices.Contains(pkgs, p) { // of the standard library, whose facts the rewriter has
+		if p.Module == nil && !slices.Contains(pkgs, p) { // the rewriter has its facts
 			return
 		}
 		var files []rewriter.File
@@ -128,7 +133,7 @@ func main() {
 		float64(both)/float64(max(1, both+wrong)), float64(both)/float64(max(1, both+missed)))
 }
 
-// printStd lists the facts of the standard library that the estimate uses, see rewriter/facts.go.
+// printStd prints the facts of the standard library that the estimate uses; see rewriter/facts.go.
 func printStd() error {
 	out, err := exec.Command("go", "build", "-gcflags=-m=2", "std").CombinedOutput()
 	if err != nil {
@@ -163,11 +168,11 @@ func printStd() error {
 	return nil
 }
 
-// common is how many packages must have a wrapper for package runtime to hold it: a small function's wrapper is only needed with
-// -inline=hook.
+// common is the number of packages that must need a wrapper for package runtime to have it, by
+// whether the wrapper is for a hidden form. That is needed with -inline=hook alone.
 var common = map[bool]int{false: 3, true: 6}
 
-// printWrappers lists the wrappers that package runtime should hold, see rewriter/wrappers.go.
+// printWrappers prints the wrappers that package runtime should have; see rewriter/wrappers.go.
 func printWrappers(dirs []string) error {
 	packages := map[string]int{}
 	for _, dir := range dirs {
@@ -180,7 +185,7 @@ func printWrappers(dirs []string) error {
 			}
 			pkg, err := build.ImportDir(dir, 0)
 			if err != nil || len(pkg.GoFiles) == 0 {
-				return nil // not one of this system's
+				return nil // of another system
 			}
 			var files []rewriter.File
 			for _, name := range pkg.GoFiles {
@@ -197,9 +202,9 @@ func printWrappers(dirs []string) error {
 					return err
 				}
 				for name := range res.Wrappers {
-					hidden := strings.HasPrefix(name, "ftgo_0")
+					hidden := strings.HasPrefix(name, hook.HiddenPrefix)
 					if hidden == (opt.Hide != "") {
-						packages[strings.TrimPrefix(name, "ftgo_")]++
+						packages[strings.TrimPrefix(name, hook.Prefix)]++
 					}
 				}
 			}
@@ -220,7 +225,8 @@ func printWrappers(dirs []string) error {
 	return nil
 }
 
-// facts lists those of a package; costs are of its inlined functions, under the compiler's names for them.
+// facts returns the facts of a package. costs are the costs of its inlined functions, by the
+// compiler's names for them.
 func facts(p *types.Package, costs map[string]string) (list []string) {
 	add := func(name string, cost string, sig *types.Signature) {
 		var what []string
@@ -260,7 +266,8 @@ func facts(p *types.Package, costs map[string]string) (list []string) {
 			if obj.Val().Kind() == constant.Bool {
 				list = append(list, name+"=c"+obj.Val().String())
 			} else if path := p.Path(); path != "syscall" && !strings.HasPrefix(path, "debug/") && !strings.Contains(path, "internal/") {
-				list = append(list, name+"=c") // the others have thousands, of the system's and of file formats
+				// Other packages have thousands, of the system and of file formats.
+				list = append(list, name+"=c")
 			}
 		case *types.Var:
 			list = append(list, name+"="+result(p, obj.Type()))
@@ -297,7 +304,7 @@ func facts(p *types.Package, costs map[string]string) (list []string) {
 	return list
 }
 
-// letters states a type as rewriter/wrappers.go has it.
+// letters returns the letters of a type; see rewriter/wrappers.go.
 func letters(t types.Type) string {
 	if named, ok := t.(*types.Named); ok && named.TypeParams().Len() > 0 {
 		return ""
@@ -328,7 +335,7 @@ func letters(t types.Type) string {
 	return ""
 }
 
-// result states a type as rewriter/facts.go has it.
+// result returns the fact of a result's type; see rewriter/facts.go.
 func result(p *types.Package, t types.Type) string {
 	ptr, base := "", t
 	if e, ok := t.(*types.Pointer); ok {
@@ -354,7 +361,8 @@ func result(p *types.Package, t types.Type) string {
 	return "r~"
 }
 
-// decisions runs the compiler and reads what it says about each function. Of several instances of a generic function one is enough.
+// decisions runs the compiler, and returns what it says about each function. Of the instances of a
+// generic function it keeps one.
 func decisions(patterns []string) (map[string]verdict, error) {
 	cmd := exec.Command("go", append([]string{"build", "-gcflags=-m=2"}, patterns...)...)
 	out, err := cmd.CombinedOutput()

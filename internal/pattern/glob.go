@@ -1,11 +1,13 @@
 package pattern
 
-// Match reports whether name matches a glob of the kernel's kind (lib/glob.c). In a glob, * stands for any
-// string, also of dots and slashes; ? for any character; [a-z] for one character of a set; [!a-z] for
-// one character that is not in it; and a backslash takes the next character as it is. A bracket that is
-// never closed stands for itself. So do the brackets of [...], which names of generic functions hold.
+// Match reports whether name matches a glob of the kernel's kind (lib/glob.c). In a glob, * stands
+// for any string, also of dots and slashes; ? for any character; [a-z] for one character of a set;
+// [!a-z] for one character that is not in it; and a backslash takes the next character as it is. A
+// bracket that is never closed stands for itself. So do the brackets of [...], which names of
+// generic functions hold.
 func Match(glob, name string) bool {
-	// After a mismatch, matching goes on at the last *, at star, which then takes one character more.
+	// After a mismatch, matching goes on at the last *, at star, which then takes one character
+	// more.
 	star, from := -1, 0
 	g, n := 0, 0
 	for n < len(name) {
@@ -33,8 +35,8 @@ func Match(glob, name string) bool {
 	return g == len(glob)
 }
 
-// matchOne matches one character against the glob at offset g. next is the offset of what follows in the
-// glob.
+// matchOne matches one character against the glob at offset g. next is the offset of what follows
+// in the glob.
 func matchOne(glob string, g int, c byte) (next int, ok bool) {
 	if g >= len(glob) {
 		return g, false
@@ -57,8 +59,8 @@ func matchOne(glob string, g int, c byte) (next int, ok bool) {
 	return g + 1, glob[g] == c
 }
 
-// matchSet matches one character against the set that begins at offset g, behind its opening bracket. next
-// is the offset behind the closing bracket, and closed reports whether there is one.
+// matchSet matches one character against the set that begins at offset g, behind its opening
+// bracket. next is the offset behind the closing bracket, and closed reports whether there is one.
 func matchSet(glob string, g int, c byte) (next int, ok, closed bool) {
 	not := false
 	if g < len(glob) && (glob[g] == '!' || glob[g] == '^') {

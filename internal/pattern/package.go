@@ -6,9 +6,9 @@ package pattern
 
 import "strings"
 
-// Package reports whether an import path matches a package pattern of the go command (go help packages).
-// In a pattern, "..." stands for any string; a trailing "/..." also stands for the empty string, so that
-// net/... matches net.
+// Package reports whether an import path matches a package pattern of the go command (go help
+// packages). In a pattern, "..." stands for any string; a trailing "/..." also stands for the empty
+// string, so that net/... matches net.
 func Package(pattern, path string) bool {
 	if base, ok := strings.CutSuffix(pattern, "/..."); ok && matchDots(base, path) {
 		return true
@@ -16,7 +16,8 @@ func Package(pattern, path string) bool {
 	return matchDots(pattern, path)
 }
 
-// AnyPackage reports whether an import path matches one of several package patterns, separated by commas.
+// AnyPackage reports whether an import path matches one of several package patterns, separated by
+// commas.
 func AnyPackage(patterns, path string) bool {
 	for p := range strings.SplitSeq(patterns, ",") {
 		if Package(p, path) {
@@ -26,8 +27,8 @@ func AnyPackage(patterns, path string) bool {
 	return false
 }
 
-// matchDots matches a path with a pattern in which "..." stands for any string. Each part between two of
-// them is taken where it comes first, which leaves the most for the parts behind it.
+// matchDots matches a path with a pattern in which "..." stands for any string. Each part between
+// two of them is taken where it comes first, which leaves the most for the parts behind it.
 func matchDots(pattern, path string) bool {
 	first, rest, dots := strings.Cut(pattern, "...")
 	if !dots {

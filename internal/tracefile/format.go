@@ -5,7 +5,11 @@
 // metadata: a page header, then records of RecordSize bytes, as many as the commit word says. Everything is little-endian.
 package tracefile
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
 
 // Sizes, in bytes.
 const (
@@ -13,7 +17,7 @@ const (
 	MinPage        = 4 << 10
 	MaxPage        = 64 << 10
 	PageHeaderSize = 80
-	RecordSize     = 16
+	RecordSize     = hook.RecordSize
 )
 
 // Magic begins a file.
@@ -70,17 +74,17 @@ const (
 
 // Offsets in a page's header.
 const (
-	PMagic   = 0  // u32
-	PCommit  = 4  // u32 what is whole, see Slots; stored after each record
-	PGen     = 8  // u64 number of the page's assignment; grows
-	PCounter = 16 // u64 clock when the P got the page …
-	PMono    = 24 // u64 … and the monotonic clock then
-	PProc    = 32 // u32 P
-	PLost    = 36 // u32 records that were dropped on the P before this page
-	PRead    = 40 // u32 what was read, and is not to be read again, see Slots
-	POwner   = 48 // u64 the program's own
-	PLink    = 56 // u64 the program's own
-	PEnd     = 64 // u64 clock when the P had filled the page; 0 while it has not
+	PMagic   = 0               // u32
+	PCommit  = hook.PageCommit // u32 what is whole, see Slots; stored after each record
+	PGen     = 8               // u64 number of the page's assignment; grows
+	PCounter = 16              // u64 clock when the P got the page …
+	PMono    = 24              // u64 … and the monotonic clock then
+	PProc    = 32              // u32 P
+	PLost    = 36              // u32 records that were dropped on the P before this page
+	PRead    = 40              // u32 what was read, and is not to be read again, see Slots
+	POwner   = 48              // u64 the program's own
+	PLink    = 56              // u64 the program's own
+	PEnd     = 64              // u64 clock when the P had filled the page; 0 while it has not
 )
 
 // A record is two words: the counter in the upper 56 bits of the first and its kind in the lower 8, and what the kind says in the
@@ -93,11 +97,11 @@ const (
 // records it made before (upper half, modulo 2^32), and the goroutine that started it. KindNamed is the same with the goroutine's name in two
 // words more, padded with zeros.
 const (
-	KindFunction = 1 // upper half: offset of the caller in the text
-	KindEntry    = 2 // upper half: depth
-	KindReturn   = 3 // upper half: depth, and in its upper 16 bits the overruns below this call and Panicked
-	KindSwitch   = 4 // a note
-	KindNamed    = 5 // a note
+	KindFunction = hook.KindFunction // upper half: offset of the caller in the text
+	KindEntry    = hook.KindEntry    // upper half: depth
+	KindReturn   = hook.KindReturn   // upper half: depth, and in its upper 16 bits the overruns below this call and Panicked
+	KindSwitch   = 4                 // a note
+	KindNamed    = 5                 // a note
 	KindMarker   = 6
 	KindSpan     = 7 // a return whose entry is no record: upper half as KindReturn's, and the clock on entry in a word more
 	KindValue    = 8 // a return with the first word of the results: as KindSpan, the clock 0 if the entry is a record, and that word in one more

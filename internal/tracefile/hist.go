@@ -1,20 +1,22 @@
 package tracefile
 
-import "math"
+import (
+	"math"
+
+	"github.com/ftgo/ftgo/internal/hook"
+)
 
 // A histogram of durations has eight buckets for each power of two: a percentile is right to an eighth. A bucket is the exponent and the first
 // three digits of the duration as a floating point number, which the hooks have at hand.
 const (
-	histDigits  = 3
-	histOctaves = 42
-	HistBuckets = histOctaves << histDigits
+	histDigits  = hook.HistDigits
+	HistBuckets = hook.HistBuckets
 )
 
 // Bucket returns the bucket of a duration.
 func Bucket(d uint64) uintptr {
-	const zero = 1023 << histDigits // the exponent of 1
-	b := uintptr(math.Float64bits(float64(d)) >> (52 - histDigits))
-	return min(max(b, zero)-zero, HistBuckets-1)
+	b := uintptr(math.Float64bits(float64(d)) >> hook.HistShift)
+	return min(max(b, hook.HistZero)-hook.HistZero, hook.HistLast)
 }
 
 // bucketStart returns the shortest duration of a bucket.

@@ -1,4 +1,4 @@
-// Package small holds small functions whose benchmarks show what a hook costs each of them.
+// Package small holds small functions. Their benchmarks show what a hook costs each of them.
 package small
 
 import "sort"
@@ -53,7 +53,7 @@ func Reduce[T, A any](list []T, a A, f func(A, T) A) A {
 	return Reduce(list[mid:], Reduce(list[:mid], a, f), f)
 }
 
-// SortBy calls a closure.
+// SortBy calls a function literal.
 func SortBy(list []int, weights map[int]int) {
 	sort.Slice(list, func(i, j int) bool {
 		a, b := weights[list[i]%8], weights[list[j]%8]

@@ -1,12 +1,15 @@
-// Cmd runs the tests of real modules, of the standard library and of GOROOT/test plain and hooked, off and on, and says whether the same
-// ones pass, and what the hooks cost to build.
+// Cmd runs the tests of real modules, of the standard library and of GOROOT/test without and with
+// hooks, off and on. It reports whether the same tests pass, and what the hooks cost to build.
 //
-//	go run ./internal/corpus/cmd [-short] [-resume] [-nocost | -notest] [modules | std | goroot | NAME | PATH@VERSION ...]
+//	go run ./internal/corpus/cmd [-short] [-resume] [-nocost | -notest] [SUITE ...]
 //	go run ./internal/corpus/cmd -bench [-instructions] [-count N] [modules | NAME ...]
 //
-// -bench runs the modules' benchmarks in place of their tests, with no tracer on.
+// A SUITE is modules, std, goroot, the NAME of a listed module or package, or PATH@VERSION.
 //
-// What was found is kept in the user's cache directory after each run of a suite: -resume goes on from there, with the same ftgo.
+// With -bench it runs the modules' benchmarks instead of their tests, with no tracer on.
+//
+// After each run of a suite, the results are kept in the user's cache directory. -resume continues
+// from them, with the same ftgo.
 package main
 
 import (
@@ -78,7 +81,7 @@ func main() {
 	}
 }
 
-// helper does what the go command calls this program for while builds are measured.
+// helper serves the go command, which runs this program while builds are measured.
 func helper(args []string) (done bool, err error) {
 	switch ftgo := os.Getenv(corpus.EnvFtgo); {
 	case len(args) > 2 && args[0] == "-measure":
@@ -92,7 +95,7 @@ func helper(args []string) (done bool, err error) {
 		if err != nil {
 			return true, err
 		}
-		if len(rest) > 0 && filepath.IsAbs(rest[0]) { // as the toolexec
+		if len(rest) > 0 && filepath.IsAbs(rest[0]) { // run by -toolexec
 			return true, corpus.Measure(os.Getenv(corpus.EnvReport), append([]string{ftgo}, args...))
 		}
 		os.Exit(rewriter.Go(args[0], args[1:], rewriter.Flags{}))
@@ -100,7 +103,7 @@ func helper(args []string) (done bool, err error) {
 	}
 }
 
-// run prints a row for each run of each suite, and returns how many are not as the plain one.
+// run prints a row for each run of each suite, and returns how many runs differ from the plain one.
 func run(suites []corpus.Suite, resume, cost, test bool, timeout time.Duration) (bad int, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -195,7 +198,7 @@ func buildFtgo(dir string) (string, error) {
 	return name, nil
 }
 
-// runBenchmarks prints a table for each package, and what comes out of all.
+// runBenchmarks prints a table for each package, and the means of all.
 func runBenchmarks(suites []corpus.Suite, o bench.Options) error {
 	tmp, err := os.MkdirTemp("", "ftgo")
 	if err != nil {
@@ -235,7 +238,7 @@ func runBenchmarks(suites []corpus.Suite, o bench.Options) error {
 	return nil
 }
 
-// version names a build of ftgo and the Go release.
+// version returns a name for a build of ftgo and the Go release.
 func version(ftgo string) (string, error) {
 	b, err := os.ReadFile(ftgo)
 	if err != nil {

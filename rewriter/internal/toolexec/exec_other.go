@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// Exec runs a tool as it is, and ends this process with its exit status.
+// Exec runs a tool, and ends this process with the tool's exit status.
 func Exec(args []string) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Exec runs a tool as it is, in place of this process.
+// Exec runs a tool in place of this process.
 func Exec(args []string) error {
 	return syscall.Exec(args[0], args, os.Environ())
 }

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// imports returns the files of the packages that the compiler may import, by path, as -importcfg lists them.
+// imports returns the files of the packages that the compiler may import, by import path, as
+// -importcfg lists them.
 func (c *Compile) imports() map[string]string {
 	if c.packages != nil {
 		return c.packages
@@ -21,7 +22,7 @@ func (c *Compile) imports() map[string]string {
 		}
 		cfg, err := os.ReadFile(c.Flags[i+1])
 		if err != nil {
-			break // the compiler says it better
+			break // the compiler's own message is better
 		}
 		mapped := map[string]string{}
 		for line := range strings.Lines(string(cfg)) {
@@ -42,8 +43,8 @@ func (c *Compile) imports() map[string]string {
 	return c.packages
 }
 
-// Between returns the text between two marks in the export data of an imported package, "" if it is not there. Export data holds the
-// values of string constants as they are.
+// Between returns the text between two marks in the export data of an imported package, or "" if it
+// holds no such text. Export data holds the values of string constants unencoded.
 func (c *Compile) Between(path, start, end string) string {
 	name := c.imports()[path]
 	if name == "" {
@@ -54,7 +55,8 @@ func (c *Compile) Between(path, start, end string) string {
 		return ""
 	}
 	defer f.Close()
-	// An archive: its first entry, __.PKGDEF, is the export data; a header of 60 bytes holds the size from byte 48 on.
+	// The file is an archive. Its first entry, __.PKGDEF, is the export data. The entry's header of
+	// 60 bytes holds the size from byte 48 on.
 	r := bufio.NewReader(f)
 	head := make([]byte, 8+60)
 	if _, err := io.ReadFull(r, head); err != nil || !bytes.HasPrefix(head, []byte("!<arch>\n")) {

@@ -1,5 +1,6 @@
-// Package toolexec holds the conversation with the go command, which runs "ftgo TOOL ARGS..." in place of each of its tools: what it
-// asks, in which form it wants answers, and how the compiler's arguments are built. What to do to a package is package rewriter's.
+// Package toolexec holds the conversation with the go command, which runs "ftgo TOOL ARGS..." in
+// place of each of its tools: the go command's questions, the form of the answers, and the
+// arguments of the compiler. Package rewriter decides what is done to a package.
 package toolexec
 
 import (
@@ -14,14 +15,14 @@ import (
 	"strings"
 )
 
-// Name returns the name of a tool: compile, asm, link, vet, cgo, cover …
+// Name returns the name of a tool: compile, asm, link, vet, cgo, cover and so on.
 func Name(tool string) string {
 	return strings.TrimSuffix(filepath.Base(tool), ".exe")
 }
 
-// Version runs "TOOL -V=full" and writes an answer that also tells id, so that what id makes different never meets in the build
-// cache. cmd/go takes the whole line of a release, and the build ID at the end of a development toolchain's ((*Builder).toolID
-// in cmd/go/internal/work).
+// Version runs "TOOL -V=full" and writes an answer that also holds id, so that the build cache
+// keeps apart what different ids make. Of a release, cmd/go takes the whole line; of a development
+// toolchain, the build ID at its end ((*Builder).toolID in cmd/go/internal/work).
 func Version(w io.Writer, args []string, id string) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stderr = os.Stderr
@@ -65,24 +66,25 @@ func ID(flags string) (string, error) {
 // A Compile is one run of the compiler.
 type Compile struct {
 	Tool    string
-	Flags   []string // up to the source files
-	Files   []string // as the go command named them
-	Package string   // -p
+	Flags   []string // all arguments before the source files
+	Files   []string // source files, as the go command named them
+	Package string   // value of -p
 	Import  string   // import path, without the name of the test binary
-	Std     bool     // part of the standard library
-	Output  string   // -o
-	Release string   // -goversion
+	Std     bool     // the package belongs to the standard library
+	Output  string   // value of -o
+	Release string   // value of -goversion
 
-	packages map[string]string // files of imported packages, by path
+	packages map[string]string // files of imported packages, by import path
 }
 
-// ImportPath returns the import path of the package that a tool is run for, without the name of the test binary.
+// ImportPath returns the import path of the package that a tool is run for, without the name of the
+// test binary.
 func ImportPath() string {
 	path, _, _ := strings.Cut(os.Getenv("TOOLEXEC_IMPORTPATH"), " ")
 	return path
 }
 
-// Value returns the value of a flag that is given as -flag=value, "" if it is not.
+// Value returns the value of a flag that is given as -flag=value, or "" if it is not given.
 func (c *Compile) Value(flag string) string {
 	for _, a := range c.Flags {
 		if v, ok := strings.CutPrefix(a, flag+"="); ok {
@@ -92,7 +94,8 @@ func (c *Compile) Value(flag string) string {
 	return ""
 }
 
-// Assembly returns the symbols that the assembly of the package defines or refers to, as -symabis lists them.
+// Assembly returns the symbols that assembly files of the package define or refer to, as -symabis
+// lists them.
 func (c *Compile) Assembly() (map[string]bool, error) {
 	m := map[string]bool{}
 	for i, a := range c.Flags {
@@ -112,7 +115,8 @@ func (c *Compile) Assembly() (map[string]bool, error) {
 	return m, nil
 }
 
-// ParseCompile takes the arguments of a compiler run apart. The go command puts the source files last.
+// ParseCompile parses the arguments of a run of the compiler. The go command puts the source files
+// last.
 func ParseCompile(args []string) *Compile {
 	c := &Compile{Tool: args[0]}
 	rest := args[1:]
@@ -146,14 +150,14 @@ func ParseCompile(args []string) *Compile {
 	return c
 }
 
-// Dir makes the directory for rewritten files. It lies beside the output, in the go command's work directory, whose name
-// -trimpath takes out of positions.
+// Dir makes the directory for rewritten files. It lies beside the output, in the go command's work
+// directory, which -trimpath removes from positions.
 func (c *Compile) Dir() (string, error) {
 	dir := filepath.Join(filepath.Dir(c.Output), "ftgo")
 	return dir, os.MkdirAll(dir, 0o777)
 }
 
-// Run runs the compiler on other files than the go command named, and returns what it printed.
+// Run runs the compiler on the given files instead of Files, and returns what it printed.
 func (c *Compile) Run(files []string) ([]byte, error) {
 	cmd := exec.Command(c.Tool, append(c.Flags, files...)...)
 	var out bytes.Buffer

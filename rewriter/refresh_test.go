@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// Parameters get values of their own where a function can go without a call, and only those that outlive one.
-func TestAgain(t *testing.T) {
+// A function refreshes the parameters that it needs after a call, if it may also return without
+// one.
+func TestRefresh(t *testing.T) {
 	const header = "package p\n\nvar v, w int\n\n//go:noinline\nfunc g(...int) int { return v }\nfunc inlined(x int) bool { return x > v }\n\n"
-	for _, c := range []struct{ what, body, again string }{
+	for _, c := range []struct{ what, body, refresh string }{
 		{"nothing is called", "return a + b", ""},
 		{"a way out before the call", "if a > 0 { return 0 }; g(); return a", "a"},
 		{"both live on, one does not", "if a > 0 { return b }; g(); return a", "a"},
@@ -47,8 +48,8 @@ func TestAgain(t *testing.T) {
 		if m := regexp.MustCompile(`func f\(a, b int\) int \{.*?; (\S[^;]*) = ftgo_3_`).FindSubmatch(res.Files[0].Src); m != nil {
 			got = string(m[1])
 		}
-		if got != c.again {
-			t.Errorf("%s: values of their own for %q, want %q: %s", c.what, got, c.again, strings.TrimSpace(c.body))
+		if got != c.refresh {
+			t.Errorf("%s: values of their own for %q, want %q: %s", c.what, got, c.refresh, strings.TrimSpace(c.body))
 		}
 	}
 }

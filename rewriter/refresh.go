@@ -9,15 +9,19 @@ import (
 
 // This file gives a function's parameters values of their own behind its check.
 
-// again returns the statement that gives a function's parameters new values, which are the same, where it goes on after its hook has been called:
+// refresh returns the statement by which a function refreshes its parameters on its second entry:
 //
 //	s, a = ftgo_3_0(s, a)
 //
-// The call of ftgo_take changes all registers, so what the body wants must be in memory then. If it is also in memory later, because of the body's own
-// calls, the compiler stores it once for both, where the two ways part: on entry, off as well. With values of its own behind the hook the body is compiled
-// as it would be without: cmd/compile/internal/ssa/regalloc.go, placeSpills. It is "" if that cannot make a difference, or could make another: a parameter
-// that literals hold is to have one value.
-func (w *writer) again(f *file, d *ast.FuncDecl, args, params []string) string {
+// ftgo_3_0 is runtime.ftgo_same, an empty function: its results occupy its arguments' registers.
+// Without it, a parameter that is needed after both the call of ftgo_take and a call of the body is
+// one value. The register allocator spills that where the two ways part: on entry, also while
+// tracing is off (placeSpills in cmd/compile/internal/ssa/regalloc.go). With it, the body is
+// compiled as it would be without a hook.
+//
+// refresh returns "" where the statement would save nothing, and where it could change what the
+// program does: a parameter that a literal captures must stay one variable.
+func (w *writer) refresh(f *file, d *ast.FuncDecl, args, params []string) string {
 	if !inRegisters[w.opt.Arch] {
 		return ""
 	}
@@ -46,19 +50,20 @@ func (w *writer) again(f *file, d *ast.FuncDecl, args, params []string) string {
 		return ""
 	}
 	all := strings.Join(types, ", ")
-	same := w.declare(f, "3", "runtime.ftgo_same", all, " ("+all+")", "")
+	same := w.declare(f, kindSame, "runtime.ftgo_same", all, " ("+all+")", "")
 	list := strings.Join(names, ", ")
 	return fmt.Sprintf("%s = %s(%[1]s)", list, same)
 }
 
-// inRegisters are the processors where a function that does nothing returns what it was given.
+// inRegisters lists the processors where results are returned in the registers that arguments are
+// passed in.
 var inRegisters = map[string]bool{"amd64": true, "arm64": true, "loong64": true, "ppc64": true, "ppc64le": true, "riscv64": true}
 
-// keeps returns the names that a body uses after a call, without those that a literal holds or whose address is taken: what is used in a loop may be used
-// after all of it.
+// keeps returns the names that a body uses after a call, except names that a literal captures or
+// that & is applied to. A use in a loop counts as one at the loop's end.
 func keeps(body *ast.BlockStmt) map[string]bool {
 	last, taken := map[string]token.Pos{}, map[string]bool{}
-	first := body.End() // end of the first call
+	first := body.End() // where the first call ends
 	var walk func(n ast.Node, loop token.Pos)
 	walk = func(n ast.Node, loop token.Pos) {
 		ast.Inspect(n, func(m ast.Node) bool {
@@ -100,19 +105,22 @@ func keeps(body *ast.BlockStmt) map[string]bool {
 	return kept
 }
 
-// quick reports whether a function has a way out on which it calls nothing, as far as that can be told: if it has none, it stores what it needs later on every
-// way, and may as well on entry.
+// quick reports whether a function may return without calling anything, as far as its source shows.
+// A function that calls something on every way stores what it needs later on every way, and loses
+// nothing by storing it on entry.
 func (c *costs) quick(body *ast.BlockStmt) bool {
 	p := paths{c: c}
 	through, out := p.stmts(body.List)
 	return through || out || p.jumps
 }
 
-// paths follows the ways through a function up to the first call. Of statements it tells whether there is a way through them, and a way out of the function.
+// paths follows the ways through a function up to the first call. Its methods report, for a
+// statement, whether a way leads through it without a call, and whether one leads out of the
+// function without a call.
 type paths struct {
 	c      *costs
-	breaks bool // a statement around is left without a call
-	jumps  bool // and somewhere else is gone to
+	breaks bool // a break leaves a loop or switch without a call before it
+	jumps  bool // a goto, a break or continue with a label, or a fallthrough was reached
 }
 
 func (p *paths) stmts(list []ast.Stmt) (through, out bool) {
@@ -181,7 +189,8 @@ func (p *paths) stmt(s ast.Stmt) (through, out bool) {
 	return !p.calls(s), false
 }
 
-// around follows the ways through the body of a loop or of a switch; through says that one leads behind it: out of a loop by break.
+// around follows the ways through the body of a loop or of a switch. through reports whether one
+// leads behind it; from a loop, only a break does.
 func (p *paths) around(body *ast.BlockStmt) (through, out bool) {
 	outer := p.breaks
 	p.breaks = false
@@ -202,7 +211,7 @@ func (p *paths) around(body *ast.BlockStmt) (through, out bool) {
 	return p.breaks, out
 }
 
-// calls reports whether a function is called wherever a statement or an expression is reached.
+// calls reports whether a statement or an expression, once reached, always calls a function.
 func (p *paths) calls(n ast.Node) (found bool) {
 	if n == nil {
 		return false

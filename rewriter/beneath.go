@@ -2,8 +2,8 @@ package rewriter
 
 import "strings"
 
-// beneath lists the packages of the standard library that -std leaves alone, because the hooks stand on them, with the reason. An entry
-// that ends in a slash is a tree.
+// beneath lists the packages of the standard library that -std does not hook, with the reasons: the
+// hooks depend on them. An entry that ends in a slash is a tree.
 var beneath = []struct{ path, reason string }{
 	{"runtime", "the hooks' bodies live in it"},
 	{"runtime/cgo", "it runs on threads that are not Go's yet"},
@@ -34,7 +34,7 @@ var beneath = []struct{ path, reason string }{
 	{"unsafe", "it has no functions"},
 }
 
-// underHooks says why a package of the standard library is left alone, "" if it is not.
+// underHooks returns the reason why -std does not hook a package of the standard library, or "".
 func underHooks(path string) string {
 	for _, b := range beneath {
 		if path == strings.TrimSuffix(b.path, "/") || strings.HasSuffix(b.path, "/") && strings.HasPrefix(path, b.path) {
