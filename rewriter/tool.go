@@ -77,8 +77,12 @@ func tool(flags Flags, args []string) error {
 }
 
 // isLibrary reports whether a package belongs to the runtime library. It gets no hooks, since hooks
-// call it. A program that does not import the library holds a copy below _ftgo.
+// call it. A program that does not import the library holds a copy below _ftgo. Tests that are
+// packages of their own (net/http_test) do not belong to it.
 func isLibrary(path string) bool {
+	if strings.HasSuffix(path, "_test") {
+		return false
+	}
 	const module = "github.com/ftgo/ftgo/"
 	rest, ok := strings.CutPrefix(path, module)
 	if !ok {

@@ -190,11 +190,67 @@ func eachStat(do func(p *processor, id uint32, s *hook.Stat)) {
 	}
 }
 
-// FuncStats is what the profile says of a function. Times are of calls that have returned.
+// eachOpenCall calls do with the calls that the profile has entered and that have not returned: how
+// long each has taken so far, and how much of that the calls below it. Return stacks are read while
+// their goroutines use them: their memory stays, a frame is whole or the one before it in its place.
+func eachOpenCall(do func(id uint32, d, below uint64)) {
+	if !profile.on() && !profile.wanted {
+		return
+	}
+	type openCall struct {
+		id       uint32
+		d, below uint64
+	}
+	var calls []openCall
+	rt.Lock()
+	n := 0
+	eachGoroutine(func(g *goroutine) { n += int(max(0, g.Depth)) })
+	rt.Unlock()
+	calls = make([]openCall, 0, n+100) // nothing may be allocated under the lock
+	sites := tables.sites
+	rt.Lock()
+	now := rt.Clock()
+	eachGoroutine(func(g *goroutine) {
+		within := -1 // the call of calls that is above the next one on this stack
+		for i := range atomic.LoadInt32(&g.Depth) {
+			if g.stack == nil || i >= g.Room || len(calls) == cap(calls) {
+				break
+			}
+			f := *g.frame(i)
+			if usersOf(&f)&profile.graph == 0 || !since(f.Mode, profile.since) || f.Start > now || f.Func == 0 {
+				continue
+			}
+			id := function(&f).ID
+			if id == 0 || id > sites {
+				break
+			}
+			d := now - f.Start
+			if profile.awake {
+				slept := g.Slept - f.Slept
+				if parked := atomic.LoadUint64(&g.Parked); parked != 0 && parked < now {
+					slept += now - parked
+				}
+				d -= min(d, slept)
+			}
+			if within >= 0 {
+				calls[within].below += d
+			}
+			within = len(calls)
+			calls = append(calls, openCall{id, d, f.Child})
+		}
+	})
+	rt.Unlock()
+	for _, c := range calls {
+		do(c.id, c.d, min(c.below, c.d))
+	}
+}
+
+// FuncStats is what the profile says of a function.
 type FuncStats struct {
 	Func     *Func
-	Name     string // with its import path
-	Hits     uint64
+	Name     string        // with its import path
+	Hits     uint64        // calls, open ones included
+	Open     uint64        // calls that have not returned: they count as if they did now
 	Total    time.Duration // with the calls below; a recursive function's calls count each
 	Self     time.Duration // without
 	Mean     time.Duration
@@ -219,12 +275,16 @@ func Profile() []FuncStats {
 	defer ctl.Unlock()
 	sums := map[uint32]*hook.Stat{}
 	hists := map[uint32][]uint64{}
-	eachStat(func(p *processor, id uint32, s *hook.Stat) {
+	sumOf := func(id uint32) *hook.Stat {
 		sum := sums[id]
 		if sum == nil {
-			sum = &hook.Stat{Min: s.Min}
+			sum = &hook.Stat{Min: ^uint64(0)}
 			sums[id], hists[id] = sum, make([]uint64, tracefile.HistBuckets)
 		}
+		return sum
+	}
+	eachStat(func(p *processor, id uint32, s *hook.Stat) {
+		sum := sumOf(id)
 		sum.Hits += s.Hits
 		sum.Total += s.Total
 		sum.Below += s.Below
@@ -238,6 +298,17 @@ func Profile() []FuncStats {
 			}
 		}
 	})
+	open := map[uint32]uint64{}
+	eachOpenCall(func(id uint32, d, below uint64) {
+		sum := sumOf(id)
+		sum.Hits++
+		sum.Total += d
+		sum.Below += below
+		sum.Squares += float64(d) * float64(d)
+		sum.Min, sum.Max = min(sum.Min, d), max(sum.Max, d)
+		hists[id][tracefile.Bucket(d)]++
+		open[id]++
+	})
 	tick := 1e9 / float64(ticksOf(1e9))
 	var list []FuncStats
 	eachTable(func(t *hook.Table) {
@@ -249,7 +320,7 @@ func Profile() []FuncStats {
 			}
 			ns := func(ticks uint64) time.Duration { return time.Duration(float64(ticks) * tick) }
 			f := FuncStats{
-				Func: funcOf(siteOf(t, i)), Name: t.Path + "." + name, Hits: s.Hits, Total: ns(s.Total), Self: ns(s.Total - min(s.Total, s.Below)), Mean: ns(s.Total / s.Hits),
+				Func: funcOf(siteOf(t, i)), Name: t.Path + "." + name, Hits: s.Hits, Open: open[t.Base+i], Total: ns(s.Total), Self: ns(s.Total - min(s.Total, s.Below)), Mean: ns(s.Total / s.Hits),
 				Min: ns(s.Min), Max: ns(s.Max), hist: hists[t.Base+i], tick: tick,
 			}
 			if n := float64(s.Hits); n > 1 {
@@ -276,7 +347,7 @@ func WriteReport(w io.Writer) error {
 	}
 	return tracefile.WriteTable(w, func(yield func(tracefile.Row) bool) {
 		for _, f := range Profile() {
-			if !yield(tracefile.Row{Name: f.Name, Calls: f.Hits, Total: int64(f.Total), Self: int64(f.Self), Avg: int64(f.Mean),
+			if !yield(tracefile.Row{Name: f.Name, Calls: f.Hits, Open: f.Open, Total: int64(f.Total), Self: int64(f.Self), Avg: int64(f.Mean),
 				Min: int64(f.Min), Max: int64(f.Max), P50: int64(f.Percentile(50)), P99: int64(f.Percentile(99))}) {
 				return
 			}

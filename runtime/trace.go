@@ -29,7 +29,8 @@ func (s *Selection) of() (sel tracefile.Selection, err error) {
 	if s == nil {
 		return sel, nil
 	}
-	now, mono := time.Now(), rt.Nanotime()
+	mono := rt.Nanotime() // before now, so that what happened just after a limit is not cut off
+	now := time.Now()
 	at := func(t time.Time) int64 {
 		if t.IsZero() {
 			return 0
