@@ -45,13 +45,13 @@ func TestSlowRequestsAreWritten(t *testing.T) {
 	server.Close()
 	got := out.String()
 	for text, want := range map[string]int{
-		"# GET \"/fast\"":      0,
-		"# GET \"/slow\"":      1,
-		"# GET \"/panic\"":     1,
-		"built without hooks":  count(!hooked, 2),
-		"slow_test.handle() {": count(hooked, 2),
-		"slow_test.wait":       count(hooked, 2),
-		"slow_test.TestSlow":   0,
+		"# GET \"/fast\"":     0,
+		"# GET \"/slow\"":     1,
+		"# GET \"/panic\"":    1,
+		"built without hooks": count(!hooked, 2),
+		"slow_test.handle()":  count(hooked, 2),
+		"slow_test.wait()":    count(hooked, 2),
+		"slow_test.TestSlow":  0,
 	} {
 		if n := strings.Count(got, text); n != want {
 			t.Errorf("%q is there %d times, want %d:\n%s", text, n, want, got)
