@@ -145,7 +145,8 @@ func TestPipeDoesNotEndCalls(t *testing.T) {
  0)   4.000 us    |  }`)
 }
 
-// The brace of a call names its function if its entry is not in the stack of the P (print_graph_return).
+// The brace of a call names its function if its entry is not in the stack of the P
+// (print_graph_return).
 func TestBraceAfterMigration(t *testing.T) {
 	b := newBuilder(TracerGraph).
 		on(1, 0, 1, entry(1000, mainFn, 0), entry(2000, load, 1)).
@@ -202,7 +203,7 @@ func TestPanicked(t *testing.T) {
 
 // A call that returned has its values, and one that panicked has none.
 func TestReturnValues(t *testing.T) {
-	// The words behind the first two are those of a KindValue: entry and value.
+	// A KindValue has four words; the last two are the clock on entry and the value.
 	page := make([]byte, MinPage)
 	b := newBuilder(TracerGraph).on(1, 0, 1, entry(1000, mainFn, 0))
 	copy(page, b.pages()[0])
