@@ -246,7 +246,7 @@ func (t *Trace) Events() iter.Seq[*Event] {
 }
 
 // Goroutines returns the numbers of the goroutines that made the trace's records, in no order. It
-// ends early when enough says so of those that were found.
+// ends early when enough says so of what was found.
 func (t *Trace) Goroutines(enough func(found map[uint64]bool) bool) map[uint64]bool {
 	t.goroutines = map[uint64]*goroutine{}
 	found := map[uint64]bool{}
