@@ -496,3 +496,13 @@ func TestLaterStart(t *testing.T) {
 		t.Errorf("graph:\n%s", got)
 	}
 }
+
+// What was written of a goroutine before it got another name does not stay.
+func TestRename(t *testing.T) {
+	at := func(ns uint64) [3]uint64 { return [3]uint64{ns, KindFunction, f | 1<<32} }
+	b := newBuilder(TracerFunction).on(7, 0, 1, at(1000)).on(8, 0, 1, at(1100)).on(7, 0, 3, at(1200))
+	same(t, "function", lines(t, b.trace(t), Options{}), `
+    runtime.main-7       [000] .....     0.000001: main.f <-runtime.main
+    runtime.main-8       [000] .....     0.000001: main.f <-runtime.main
+          worker-7       [000] .....     0.000001: main.f <-runtime.main`)
+}
