@@ -15,7 +15,7 @@ import (
 type Selection struct {
 	Goroutines []uint64               // none selects all
 	From, To   int64                  // monotonic clock, ns; 0 is no limit
-	Functions  func(name string) bool // these functions' calls, and what they call on the same goroutine
+	Functions  func(name string) bool // their calls, and what these call on the same goroutine
 }
 
 // selector applies a selection.
@@ -58,8 +58,8 @@ type call struct {
 	outer  bool // Report: no call of the same function is above it
 }
 
-// follow calls yield with the records of the selected goroutines in order of time, each with the call
-// that it begins or ends, if the trace tells, and whether it is selected itself.
+// follow calls yield with the records of the selected goroutines in order of time, each with the
+// call that it begins or ends, if the trace tells, and whether it is selected itself.
 //
 // It keeps the calls that each goroutine is in. A record at some depth ends all calls at that depth
 // and below, seen or not: what returned while nothing was recorded, or in records that are gone.
@@ -121,8 +121,8 @@ func (t *Trace) follow(yield func(e *Event, c *call, shown bool) bool) {
 	})
 }
 
-// unfinished calls yield with the selected calls that no record ends, and a return at the end of the
-// trace: one goroutine after the other, the innermost call first. It is called after follow.
+// unfinished calls yield with the selected calls that no record ends, and a return at the end of
+// the trace: one goroutine after the other, the innermost call first. It is called after follow.
 //
 // A call is left out if its return may be among what the trace lacks: where records found no room
 // after the last that did, or the file is damaged.

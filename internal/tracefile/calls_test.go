@@ -145,7 +145,8 @@ func TestPipeDoesNotEndCalls(t *testing.T) {
  0)   4.000 us    |  }`)
 }
 
-// The brace of a call names its function if its entry is not in the stack of the P (print_graph_return).
+// The brace of a call names its function if its entry is not in the stack of the P
+// (print_graph_return).
 func TestBraceAfterMigration(t *testing.T) {
 	b := newBuilder(TracerGraph).
 		on(1, 0, 1, entry(1000, mainFn, 0), entry(2000, load, 1)).
@@ -202,7 +203,7 @@ func TestPanicked(t *testing.T) {
 
 // A call that returned has its values, and one that panicked has none.
 func TestReturnValues(t *testing.T) {
-	// The words behind the first two are those of a KindValue: entry and value.
+	// A KindValue has four words; the last two are the clock on entry and the value.
 	page := make([]byte, MinPage)
 	b := newBuilder(TracerGraph).on(1, 0, 1, entry(1000, mainFn, 0))
 	copy(page, b.pages()[0])
@@ -494,4 +495,14 @@ func TestLaterStart(t *testing.T) {
 	if got := lines(t, b.trace(t), Options{}); !strings.Contains(got, "worker-7    => ") {
 		t.Errorf("graph:\n%s", got)
 	}
+}
+
+// What was written of a goroutine before it got another name does not stay.
+func TestRename(t *testing.T) {
+	at := func(ns uint64) [3]uint64 { return [3]uint64{ns, KindFunction, f | 1<<32} }
+	b := newBuilder(TracerFunction).on(7, 0, 1, at(1000)).on(8, 0, 1, at(1100)).on(7, 0, 3, at(1200))
+	same(t, "function", lines(t, b.trace(t), Options{}), `
+    runtime.main-7       [000] .....     0.000001: main.f <-runtime.main
+    runtime.main-8       [000] .....     0.000001: main.f <-runtime.main
+          worker-7       [000] .....     0.000001: main.f <-runtime.main`)
 }

@@ -100,7 +100,8 @@ func Create(path string) (*os.File, error) {
 }
 
 // othersIn reports whether a file of a directory belongs to another user, and to which one, where
-// that counts: the directory is sticky, every user may write there, and its owner is not the file's.
+// that counts: the directory is sticky, every user may write there, and its owner is not the
+// file's.
 func othersIn(dir string, file fs.FileInfo) (owner uint32, others bool) {
 	f, ok := file.Sys().(*syscall.Stat_t)
 	if !ok || f.Uid == uint32(os.Geteuid()) {

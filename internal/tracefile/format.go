@@ -1,8 +1,10 @@
-// Package tracefile holds the form in which records are kept, in memory and in files alike: what runtime/ writes, how it is read
-// back in order of time, and the kernel's text formats of it. The standard library is all it needs, since traced programs link it.
+// Package tracefile holds the form in which records are kept, in memory and in files alike: what
+// runtime/ writes, how it is read back in order of time, and the kernel's text formats of it.
+// Traced programs link it, so it depends on the standard library alone.
 //
-// A trace is a header of HeaderSize bytes and pages of one size, which the header tells. A page holds the records that were made on one P, or
-// metadata: a page header, then records of RecordSize bytes, as many as the commit word says. Everything is little-endian.
+// A trace is a header of HeaderSize bytes and pages of one size, which the header tells. A page
+// holds the records that were made on one P, or metadata: a page header, then records of
+// RecordSize bytes, as many as the commit word says. Everything is little-endian.
 package tracefile
 
 import (
@@ -87,24 +89,32 @@ const (
 	PEnd     = 64              // u64 clock when the P had filled the page; 0 while it has not
 )
 
-// A record is two words: the counter in the upper 56 bits of the first and its kind in the lower 8, and what the kind says in the
-// second: the function's number in the lower half, and in the upper half the kind's own.
+// A record is two words. The first has the counter in its upper 56 bits and the kind in the lower
+// 8. The second has the function's number in its lower half, and in the upper half what the kind
+// says.
 //
-// A record of some kinds goes on in further pairs of words: a marker's text, its length in the lower half, depth in the upper one.
+// Records of some kinds take further pairs of words, which do not count as records. A marker's hold
+// its text; the second word has the text's length in its lower half and the depth in the upper one.
 //
-// Notes say something about the records that follow, and are not counted as records; nor is what a record goes on in. KindSwitch, the first of
-// every page, says whose they are: the goroutine's number, and in two more words the offset in the text of its function (lower half), how many
-// records it made before (upper half, modulo 2^32), and the goroutine that started it. KindNamed is the same with the goroutine's name in two
-// words more, padded with zeros.
+// Notes describe the records that follow, and do not count as records. A page begins with one.
+// KindSwitch names the goroutine that made the records: its number in the second word, then the
+// offset in the text of its function (lower half), how many records it made before (upper half,
+// modulo 2^32), and in the fourth word the goroutine that started it. KindNamed has the goroutine's
+// name in two words more, padded with zeros.
 const (
 	KindFunction = hook.KindFunction // upper half: offset of the caller in the text
 	KindEntry    = hook.KindEntry    // upper half: depth
-	KindReturn   = hook.KindReturn   // upper half: depth, and in its upper 16 bits the overruns below this call and Panicked
+	KindReturn   = hook.KindReturn   // upper half: depth (16 bits), overruns below (15), Panicked
 	KindSwitch   = 4                 // a note
 	KindNamed    = 5                 // a note
 	KindMarker   = 6
-	KindSpan     = 7 // a return whose entry is no record: upper half as KindReturn's, and the clock on entry in a word more
-	KindValue    = 8 // a return with the first word of the results: as KindSpan, the clock 0 if the entry is a record, and that word in one more
+
+	// KindSpan is a KindReturn that stands for the whole call: its entry has no record. The third
+	// word is the clock on entry.
+	KindSpan = 7
+	// KindValue is a KindReturn or KindSpan with the first word of the results in its fourth word.
+	// The third is 0 if the entry has a record.
+	KindValue = 8
 )
 
 // What the second word of a KindReturn, KindSpan or KindValue holds above the depth: how many calls
@@ -115,13 +125,13 @@ const (
 	Panicked     = 1 << 63
 )
 
-// Slots takes a page's count apart: how many pairs of words there are, and how many of them count as records. One word says both, so that
-// the two agree whenever a program is killed.
+// Slots takes a page's count apart: how many pairs of words there are, and how many of them count
+// as records. One word holds both, so that they agree at whatever moment a program is killed.
 func Slots(count uint32) (slots, records int) {
 	return int(uint16(count)), int(uint16(count)) - int(count>>16)
 }
 
-// Extra is what a pair of words that does not count adds to a page's count, and 1 is what every one does.
+// Extra is added to a page's count for a pair of words that is no record, and 1 for every pair.
 const Extra = 1 << 16
 
 // Limits, in bytes.
@@ -130,8 +140,8 @@ const (
 	MaxMarker = 1024 // of a marker's text
 )
 
-// Size returns how many pairs of words a record takes that begins with w0 and w1, and how many of them do not count: all of a note, and
-// what a record goes on in.
+// Size returns how many pairs of words a record takes that begins with w0 and w1, and how many of
+// them do not count: all of a note, and all but the first of a record.
 func Size(w0, w1 uint64) (size, extra uint32) {
 	switch uint8(w0) {
 	case KindSwitch:
@@ -147,8 +157,9 @@ func Size(w0, w1 uint64) (size, extra uint32) {
 	return 1, 0
 }
 
-// Metadata: a page's magic and the bytes used after these eight, then entries, one after the other, across pages. An entry is its kind and the
-// length of what follows (u32 each):
+// A page of metadata has a magic number and the number of bytes used after these eight. The used
+// bytes of all such pages are entries, one after the other. An entry is its kind and the length of
+// what follows (u32 each):
 //
 //   - MetaTable: base, n, kept, alone, length of path (u32 each), path, names
 //   - MetaSymbol: an offset in the text (u32), and the name of the function that holds it
@@ -213,8 +224,8 @@ func eachSlot(page []byte, do func(kind uint8, words []byte)) {
 	}
 }
 
-// PageOffsets adds the offsets in the text to a set that the records of a page name: of callers, and
-// of goroutines' functions.
+// PageOffsets adds the offsets in the text to a set that the records of a page name: of callers,
+// and of goroutines' functions.
 func PageOffsets(page []byte, set map[uint32]bool) {
 	eachSlot(page, func(kind uint8, words []byte) {
 		switch kind {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzRead: whatever a file holds, it is read without a panic, and takes no more memory than a few times its size.
+// FuzzRead reads files of any content. None makes it panic, or take more memory than a few times
+// the file's size.
 func FuzzRead(f *testing.F) {
 	file := func(b *builder, meta []byte) []byte {
 		pages := b.pages()

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// window is how many records ahead the graph's writer looks for the return that would make an entry a leaf. A leaf during which more
-// happens on other Ps is written as two lines.
+// window is how many records ahead the graph's writer looks for the return that would make an
+// entry a leaf. A leaf during which more happens on other Ps is written as two lines.
 const window = 4096
 
-// graphWriter writes the function_graph format (kernel/trace/trace_functions_graph.c): what happens on
-// each P in order of time, with a block of lines wherever a P goes from one goroutine to another.
+// graphWriter writes the function_graph format (kernel/trace/trace_functions_graph.c): what
+// happens on each P in order of time, with a block of lines wherever a P goes from one goroutine
+// to another.
 type graphWriter struct {
 	t     *Trace
 	b     *bufio.Writer
@@ -322,8 +323,8 @@ func Mark(ns int64) byte {
 	return '$'
 }
 
-// AppendDuration appends a duration as trace_print_graph_duration writes it: microseconds, with as many of the three digits behind
-// the point as fit eight characters, " us ", and blanks.
+// AppendDuration appends a duration as trace_print_graph_duration writes it: microseconds, with as
+// many of the three digits behind the point as fit eight characters, " us ", and blanks.
 func AppendDuration(b []byte, ns int64) []byte {
 	ns = max(ns, 0)
 	start := len(b)
@@ -341,7 +342,8 @@ func AppendDuration(b []byte, ns int64) []byte {
 	return b
 }
 
-// WriteStat writes a row of the function profile's table (function_stat_show): times in ns, the variance in us².
+// WriteStat writes a row of the function profile's table (function_stat_show): times in ns, the
+// variance in us².
 func WriteStat(b *bufio.Writer, name string, hits uint64, total, mean int64, variance float64) {
 	fmt.Fprintf(b, "  %-30.30s  %10d    %s    %s    %s\n", name, hits, AppendDuration(nil, total), AppendDuration(nil, mean), AppendDuration(nil, int64(variance*1000)))
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// A histogram of durations has eight buckets for each power of two: a percentile is right to an eighth. A bucket is the exponent and the first
-// three digits of the duration as a floating point number, which the hooks have at hand.
+// A histogram of durations has eight buckets for each power of two, so a percentile is right to an
+// eighth. A bucket's number is the exponent and the first three binary digits of the duration as a
+// floating point number. The hooks compute it from the bits of a float64.
 const (
 	histDigits  = hook.HistDigits
 	HistBuckets = hook.HistBuckets
@@ -24,7 +25,7 @@ func bucketStart(i int) float64 {
 	return math.Ldexp(float64(1<<histDigits+i%(1<<histDigits)), i>>histDigits-histDigits)
 }
 
-// Percentile returns the duration that q percent of those in a histogram do not exceed. q is 0 to 100.
+// Percentile returns the duration that q percent of a histogram's do not exceed. q is 0 to 100.
 func Percentile[N uint32 | uint64](hist []N, q float64) float64 {
 	var sum uint64
 	for _, n := range hist {

@@ -130,7 +130,8 @@ func (c *cursor) advance() bool {
 	}
 }
 
-// Clock returns the clock of a record that begins with w, which holds 56 bits of it, near a reading.
+// Clock returns the clock of a record that begins with w, which holds 56 bits of it, near a
+// reading.
 func Clock(w, near uint64) uint64 { return near + uint64(int64((w>>8-near)<<8)>>8) }
 
 // note is what a KindSwitch or KindNamed says of a goroutine.
@@ -148,8 +149,8 @@ func readNote(kind uint8, b []byte) note {
 	return n
 }
 
-// learn takes over what a note says. A later one may know better which function the go statement was
-// given, and a goroutine keeps the name that it had once.
+// learn takes over what a note says. A later one may know better which function the go statement
+// was given, and a goroutine keeps the name that it had once.
 func (g *goroutine) learn(n note) {
 	renamed := n.name != nil && string(n.name) != g.name
 	if n.start == g.start && !renamed {
@@ -245,7 +246,7 @@ func (t *Trace) Events() iter.Seq[*Event] {
 }
 
 // Goroutines returns the numbers of the goroutines that made the trace's records, in no order. It
-// ends early when enough says so of those that were found.
+// ends early when enough says so of what was found.
 func (t *Trace) Goroutines(enough func(found map[uint64]bool) bool) map[uint64]bool {
 	t.goroutines = map[uint64]*goroutine{}
 	found := map[uint64]bool{}

@@ -25,7 +25,7 @@ type Trace struct {
 
 	symbols    map[uint32]string // names that the trace holds
 	pageSize   int
-	load       func(i int, buf []byte) []byte // the beginning of page i, as much as buf holds or as can be read; in buf or elsewhere
+	load       func(i int, buf []byte) []byte // see New
 	file       *os.File
 	streams    []*stream // by P
 	goroutines map[uint64]*goroutine
@@ -67,9 +67,10 @@ type goroutine struct {
 	task, row  string // its name and number in the graph's column and the function tracer's
 }
 
-// New makes a trace of a header and n pages. load returns the beginning of one, as much as buf holds, or what there is of it; in buf or
-// elsewhere. New reads the pages' headers alone, and Events a page for each P at a time. Both take what is valid, and leave out what is not: a
-// program may have been killed at any moment. Tables come from the pages' metadata, or from tables if there is none.
+// New makes a trace of a header and n pages. load returns the beginning of page i, as much as buf
+// holds or as can be read, in buf or elsewhere. New reads the pages' headers alone, and Events a
+// page of each P at a time. Both leave out what is not valid, since a program may have been killed
+// at any moment. Tables come from tables, or from the pages' metadata if that is nil.
 func New(header []byte, n int, load func(i int, buf []byte) []byte, tables []Table) (*Trace, error) {
 	if len(header) < HeaderSize {
 		return nil, errors.New("a trace begins with a header of 4096 bytes, and this has " + strconv.Itoa(len(header)))
@@ -196,7 +197,8 @@ func (t *Trace) nanoseconds(counter uint64) int64 {
 	return int64(t.mono) + int64(float64(int64(counter-t.tick))*t.rate)
 }
 
-// Hooked returns how many functions of the program have a hook, how many the build left inlined, and how many it left alone.
+// Hooked returns how many functions of the program have a hook, how many the build left inlined,
+// and how many it left alone.
 func (t *Trace) Hooked() (hooked, kept, alone int) {
 	for _, tab := range t.Tables {
 		hooked += int(tab.N)

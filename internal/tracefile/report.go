@@ -1,7 +1,7 @@
 package tracefile
 
 // A FuncReport is what a trace says of a function. Times are in ns. They are of the calls that have
-// returned, and of those that were open when the trace ended, which count up to there.
+// returned, and of the calls that were open when the trace ended, which count up to there.
 type FuncReport struct {
 	Name     string
 	Calls    uint64
@@ -16,8 +16,8 @@ type FuncReport struct {
 	hist []uint32
 }
 
-// Percentile returns the duration that q percent of the calls do not exceed, to an eighth of it, ns.
-// q is 0 to 100.
+// Percentile returns the duration that q percent of the calls do not exceed, to an eighth of it,
+// ns. q is 0 to 100.
 func (f *FuncReport) Percentile(q float64) int64 {
 	if f.hist == nil {
 		return 0
@@ -46,8 +46,8 @@ func (f *FuncReport) add(c *call, d int64) {
 	}
 }
 
-// isOuter reports whether the last of a goroutine's calls, or one that is about to end, lies below no
-// other of its function that is counted.
+// isOuter reports whether the last of a goroutine's calls, or one that is about to end, lies below
+// no other of its function that is counted.
 func isOuter(above []call, c *call, shown bool) bool {
 	for i := len(above) - 1; i >= 0; i-- {
 		if a := &above[i]; a.fn == c.fn && (a.shown || !shown) {
@@ -60,8 +60,8 @@ func isOuter(above []call, c *call, shown bool) bool {
 // Timed reports whether the trace tells how long calls took. The function tracer records none.
 func (t *Trace) Timed() bool { return le.Uint32(t.Header[HTracer:]) != TracerFunction }
 
-// Report returns what the trace says of each function that was called, in no order. The names of two
-// functions may be the same. A call is not counted if its entry was overwritten.
+// Report returns what the trace says of each function that was called, in no order. The names of
+// two functions may be the same. A call is not counted if its entry was overwritten.
 func (t *Trace) Report() []*FuncReport {
 	funcs := make([]*FuncReport, 1<<16) // by number
 	others := map[uint32]*FuncReport{}

@@ -46,8 +46,8 @@ func WriteCounts(out io.Writer, rows iter.Seq[Row]) error {
 	return w.Flush()
 }
 
-// duration formats a time as uftrace does: three digits behind the point, and the unit that leaves at
-// most three before it.
+// duration formats a time as uftrace does: three digits behind the point, and the unit that leaves
+// at most three before it.
 func duration(ns int64) string {
 	x, unit := float64(ns)/1e3, "us"
 	for _, u := range []struct {

@@ -80,7 +80,8 @@ func (o *Options) option(name string) (p *bool, off bool) {
 	return nil, false
 }
 
-// Set sets an option by its name, "no" in front of it to switch it off. The error is an OptionError.
+// Set sets an option by its name, "no" in front of it to switch it off. The error is an
+// OptionError.
 func (o *Options) Set(option string) error {
 	name, no := strings.CutPrefix(option, "no")
 	p, off := o.option(name)
@@ -91,7 +92,7 @@ func (o *Options) Set(option string) error {
 	return nil
 }
 
-// List returns the text options as they are set, by name, "no" in front of those that are off.
+// List returns the text options as they are set, by name, with "no" in front of what is off.
 func (o *Options) List() []string {
 	var list []string
 	for _, name := range TextOptions {
@@ -109,7 +110,8 @@ func OptionName(name string, on bool) string {
 	return "no" + name
 }
 
-// WriteText writes the trace as the kernel's file "trace" shows it, in the format of the tracer that made it.
+// WriteText writes what is selected of the trace as the kernel's file "trace" shows it, in the
+// format of the tracer that made it.
 func (t *Trace) WriteText(w io.Writer, o Options) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	switch le.Uint32(t.Header[HTracer:]) {
@@ -125,8 +127,8 @@ func (t *Trace) WriteText(w io.Writer, o Options) error {
 	return b.Flush()
 }
 
-// WriteByGoroutine writes the trace one goroutine after the other, each behind a line with its number
-// and name. A page of records is read as often as there are goroutines in it.
+// WriteByGoroutine writes the trace one goroutine after the other, each behind a line with its
+// number and name. A page of records is read as often as there are goroutines in it.
 func (t *Trace) WriteByGoroutine(w io.Writer, o Options) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	tracer := le.Uint32(t.Header[HTracer:])
@@ -171,7 +173,8 @@ func (t *Trace) WriteByGoroutine(w io.Writer, o Options) error {
 	return b.Flush()
 }
 
-// pagesOf returns the pages that hold records of each goroutine, and what is known of it at the end.
+// pagesOf returns the pages that hold records of each goroutine, and what is known of it at the
+// end.
 func (t *Trace) pagesOf() (pages map[uint64][]*stream, latest map[uint64]*goroutine) {
 	pages, latest = map[uint64][]*stream{}, map[uint64]*goroutine{}
 	buf := make([]byte, t.pageSize)
@@ -199,8 +202,9 @@ func (t *Trace) pagesOf() (pages map[uint64][]*stream, latest map[uint64]*gorout
 	return pages, latest
 }
 
-// A Pipe writes traces of one program that follow one another, as the kernel's file "trace_pipe" shows them: without headers, and each going on
-// where the one before ended.
+// A Pipe writes traces of one program that follow one another, as the kernel's file "trace_pipe"
+// shows them: without headers, each beginning where the one before ended. A call that is open at
+// the end of one may return in the next, so none is marked as unfinished.
 type Pipe struct {
 	goroutines map[uint64]*goroutine
 	graph      graphWriter
@@ -345,7 +349,7 @@ func (t *Trace) symbol(off uint32) string {
 	return "0x" + strconv.FormatUint(uint64(off)+le.Uint64(t.Header[HText:]), 16)
 }
 
-// symbolName names the function at an offset in the text, "" if nobody knows.
+// symbolName names the function at an offset in the text, "" if that is not known.
 func (t *Trace) symbolName(off uint32) string {
 	if s := t.symbols[off]; s != "" {
 		return s

@@ -13,7 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// builder builds a trace from rows: a goroutine on a P, and its time in ns, kind, function and depth.
+// builder builds a trace from rows: a goroutine on a P, and its time in ns, kind, function and
+// depth.
 type builder struct {
 	header []byte
 	rows   []row
@@ -153,7 +154,7 @@ func golden(t *testing.T, name string, tr *Trace, o Options) {
 	}
 }
 
-// The columns are those of the samples in Documentation/trace/ftrace.rst.
+// The columns are as in the samples in Documentation/trace/ftrace.rst.
 func TestFunctionGraphColumns(t *testing.T) {
 	b := newBuilder(TracerGraph).on(1, 0, 1,
 		entry(1000, mainFn, 0),
@@ -181,7 +182,8 @@ func TestFunctionGraphColumns(t *testing.T) {
 	golden(t, "graph-bare", b.trace(t), Options{NoCPU: true, NoDuration: true})
 }
 
-// A leaf is folded unless something else happened on its P in between; a return whose entry is gone says whose it is.
+// A leaf is folded unless something else happened on its P in between. A return names its function
+// if the entry is gone.
 func TestLeafFolding(t *testing.T) {
 	b := newBuilder(TracerGraph).
 		on(1, 0, 1, entry(1000, load, 0), ret(5000, load, 0), entry(9000, sleep, 0), ret(9900, sleep, 0)).
@@ -280,7 +282,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// Whatever a killed program leaves is read as far as it is valid.
+// What a killed program leaves is read as far as it is valid.
 func TestDamage(t *testing.T) {
 	whole := newBuilder(TracerGraph).on(1, 0, 1, entry(1000, load, 0), ret(5000, load, 0))
 	page := whole.pages()[0]
