@@ -35,30 +35,53 @@ const autoFile = "zz_ftgo_auto.go"
 // adds a file that imports it to each main package, or to each tested package, and the library's own source below the standard
 // library or the root of the module, in a directory that no pattern matches.
 type injection struct {
-	replace map[string]string // the overlay
-	extra   []string          // files to name beside files that the command line names
-	dir     string            // where the files of the overlay really are
+	replace   map[string]string // the overlay
+	extra     []string          // files to name beside files that the command line names
+	dir       string            // where the files of the overlay really are
+	temporary bool              // dir is removed after the build
 
 	patterns []string // match the packages of the build, without the standard library
+
+	packages []string // import paths of the packages that the command line matches
+	programs []string // main packages among them
+	broken   bool     // a package of them has an error, which the go command will print
+	warnings []string
+	noHooks  string // why the build holds no hook at all, "" if it does
 }
 
 // inject prepares the overlay for the packages that the command builds.
 func inject(cmd *goCommand) (*injection, error) {
 	mode := packages.NeedName | packages.NeedFiles | packages.NeedModule | packages.NeedImports | packages.NeedDeps | packages.NeedForTest
-	cfg := &packages.Config{Mode: mode, Dir: cmd.dir, Tests: cmd.name == "test", BuildFlags: cmd.listFlags}
+	cfg := &packages.Config{Context: cmd.ctx, Env: cmd.environment(), Mode: mode, Dir: cmd.dir, Tests: cmd.name == "test", BuildFlags: cmd.listFlags}
 	patterns := cmd.packages
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
 	pkgs, err := packages.Load(cfg, patterns...)
 	if err != nil {
+		if _, why, ok := strings.Cut(err.Error(), "stderr: go: "); ok {
+			return nil, errors.New(strings.TrimSpace(why)) // in the go command's own words
+		}
 		return nil, fmt.Errorf("the packages to build cannot be listed: %w", err)
 	}
 	in := &injection{replace: map[string]string{}}
+	for _, p := range pkgs {
+		in.packages = append(in.packages, p.PkgPath)
+		in.broken = in.broken || len(p.Errors) > 0
+		if p.Name == "main" {
+			in.programs = append(in.programs, p.PkgPath)
+		}
+	}
 	if err := in.cacheDir(); err != nil {
 		return nil, err
 	}
 	in.list(cmd, pkgs)
+	if !in.broken {
+		in.warnings, in.noHooks = unmatched(cmd, pkgs)
+		if in.noHooks != "" && cmd.program == "" {
+			in.warnings = append(in.warnings, in.noHooks)
+		}
+	}
 	seen := map[string]bool{}
 	for _, p := range pkgs {
 		if cmd.name == "test" {
@@ -98,18 +121,34 @@ func (in *injection) list(cmd *goCommand, pkgs []*packages.Package) {
 	in.patterns = append(slices.Sorted(maps.Keys(modules)), rest...)
 }
 
-// cacheDir finds the directory for the overlay's files. Their content alone matters to the build cache, but rewriting them on every
-// build would cost time, so they stay.
-func (in *injection) cacheDir() error {
-	base, err := os.UserCacheDir()
-	if err == nil {
-		in.dir = filepath.Join(base, "ftgo")
-		if os.MkdirAll(in.dir, 0o777) == nil {
-			return nil
-		}
+// cacheDir finds the directory for the overlay's files. Their content alone matters to the build cache, but
+// rewriting them on every build would cost time, so they stay, unless there is no cache directory.
+func (in *injection) cacheDir() (err error) {
+	if in.dir = cacheDir(); in.dir == "" {
+		in.dir, err = os.MkdirTemp("", "ftgo")
+		in.temporary = true
 	}
-	in.dir, err = os.MkdirTemp("", "ftgo")
 	return err
+}
+
+// cacheDir returns the directory for files that builds share, "" if there is none.
+func cacheDir() string {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(base, "ftgo")
+	if os.MkdirAll(dir, 0o777) != nil {
+		return ""
+	}
+	return dir
+}
+
+// close removes what the build alone needed.
+func (in *injection) close() {
+	if in.temporary {
+		os.RemoveAll(in.dir)
+	}
 }
 
 // program links the library into a main package.

@@ -13,10 +13,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ftgo/ftgo/internal/relay"
 )
 
 // TestMain makes this test binary the ftgo command wherever a script, or the go command that a script runs, starts it.
 func TestMain(m *testing.M) {
+	if os.Args[0] == relay.WitnessName {
+		relay.Witness()
+		return
+	}
 	if os.Getenv("FTGO_TEST_COMMAND") == "1" {
 		os.Exit(run(os.Args[1:]))
 	}
