@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // A goCommand is a run of the go command's build, install, run or test, taken apart.
@@ -211,13 +212,16 @@ func Go(name string, args []string, flags Flags) int {
 }
 
 // Build builds the one program that target names, with hooks and the library in it, into dir, and returns its
-// path. The go command interrupts the build when ctx is done.
+// path. The build is interrupted when ctx is done; what it may leave is in dir.
 func Build(ctx context.Context, dir, target string, buildFlags []string, flags Flags) (program string, err error) {
 	c, err := parseGo("build", append(slices.Clone(buildFlags), target), flags)
 	if err != nil {
 		return "", err
 	}
 	c.ctx, c.program = ctx, dir
+	if os.Getenv("GOTMPDIR") == "" {
+		c.environ = append(c.environ, "GOTMPDIR="+dir) // the go command removes its own not after every signal
+	}
 	if goos := c.env("GOOS"); goos != runtime.GOOS {
 		return "", fmt.Errorf("GOOS=%s: the program would be for another system than this one, %s: build it with \"ftgo build\", and run it there", goos, runtime.GOOS)
 	}
@@ -298,15 +302,16 @@ func (c *goCommand) build() error {
 	args = append(args, c.args...)
 	cmd := c.command(args...)
 	cmd.Env = append(cmd.Env, overlayEnv+"="+overlay)
-	if err := runGo(cmd); err != nil {
+	if err := c.runGo(cmd); err != nil {
 		return err
 	}
 	return vetErr
 }
 
 // runGo runs the go command. A terminal's Ctrl-C reaches it too: it ends, or has the program of "go run" end,
-// in its own time, which this process waits for. SIGTERM and SIGHUP are handed on.
-func runGo(cmd *exec.Cmd) error {
+// in its own time, which this process waits for. SIGTERM and SIGHUP are handed on, unless c.ctx ends the go
+// command more gently.
+func (c *goCommand) runGo(cmd *exec.Cmd) error {
 	signals := make(chan os.Signal, 8)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) {
@@ -320,7 +325,7 @@ func runGo(cmd *exec.Cmd) error {
 	}
 	go func() {
 		for s := range signals {
-			if s == syscall.SIGTERM || s == syscall.SIGHUP {
+			if c.ctx.Done() == nil && (s == syscall.SIGTERM || s == syscall.SIGHUP) {
 				cmd.Process.Signal(s)
 			}
 		}
@@ -376,7 +381,7 @@ var testVet = []string{"-atomic", "-bool", "-buildtags", "-directive", "-errorsa
 func (c *goCommand) runVet() error {
 	args := append([]string{"vet"}, testVet...)
 	args = append(args, c.listFlags...)
-	return runGo(c.command(append(args, c.packages...)...))
+	return c.runGo(c.command(append(args, c.packages...)...))
 }
 
 func (c *goCommand) command(args ...string) *exec.Cmd {
@@ -385,8 +390,9 @@ func (c *goCommand) command(args ...string) *exec.Cmd {
 		if runtime.GOOS == "windows" {
 			return cmd.Process.Kill()
 		}
-		return cmd.Process.Signal(os.Interrupt) // it removes its directories
+		return cmd.Process.Signal(os.Interrupt) // so that it ends what it began
 	}
+	cmd.WaitDelay = 2 * time.Second // it ignores the signal if this process was started so
 	cmd.Dir = c.dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(c.environment(), "FTGOFLAGS=") // they are among our flags

@@ -93,7 +93,7 @@ func (c *goCommand) fetch(paths []string) (fetched, error) {
 		cmd.Env = append(cmd.Env, "PWD="+dir)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		err := runGo(cmd)
+		err := c.runGo(cmd)
 		if exit := new(exec.ExitError); errors.As(err, &exit) {
 			return "", errors.New(strings.TrimPrefix(strings.TrimSpace(stderr.String()), "go: "))
 		}
@@ -221,7 +221,7 @@ func (c *goCommand) buildAndRun() error {
 	}
 	cmd.Dir = c.workDir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	err = runGo(cmd)
+	err = c.runGo(cmd)
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		fmt.Fprintln(os.Stderr, exit) // as go run does
 		return errRan

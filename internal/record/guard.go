@@ -97,7 +97,12 @@ func (g *guard) suspend() (resume func()) {
 
 // end removes the directory. died is the signal that this process is to die of, nil if none came.
 func (g *guard) end() (died os.Signal, err error) {
-	err = os.RemoveAll(g.dir)
+	for range 20 { // compilers of a build that was interrupted may still write
+		if err = os.RemoveAll(g.dir); err == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	signal.Stop(g.signals)
