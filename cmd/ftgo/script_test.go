@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/goproxytest"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ftgo/ftgo/internal/relay"
@@ -92,12 +93,29 @@ func TestScripts(t *testing.T) {
 			"graph":      graph,
 			"killed":     killed,
 			"offpath":    offpath,
+			"proxy":      proxy,
 			"same":       same(normalise),
 			"sameframes": same(func(s string) string { return arguments.ReplaceAllString(normalise(s), "") }),
 			"traced":     traced,
 			"truncate":   truncate,
 		},
 	})
+}
+
+// proxy DIR: the go command gets modules from DIR alone, which is laid out as goproxytest says, and keeps them in a
+// cache of the script's own.
+func proxy(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: proxy DIR")
+	}
+	srv, err := goproxytest.NewServer(ts.MkAbs(args[0]), "")
+	ts.Check(err)
+	ts.Defer(srv.Close)
+	ts.Setenv("GOPROXY", srv.URL)
+	ts.Setenv("GOSUMDB", "off")
+	ts.Setenv("GOMODCACHE", ts.MkAbs("modcache"))
+	ts.Setenv("GOFLAGS", "-modcacherw")
+	ts.Setenv("XDG_CACHE_HOME", ts.MkAbs("cache"))
 }
 
 // count TEXT FILE N: the file has N lines that contain TEXT.
