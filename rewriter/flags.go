@@ -13,10 +13,11 @@ import (
 	"github.com/ftgo/ftgo/internal/pattern"
 )
 
-// Flags are the flags of the build side: of "go build -toolexec 'ftgo FLAGS'", and of the environment
-// variable FTGOFLAGS. Each of them changes what is compiled, so all are part of the build cache's keys.
+// Flags are the flags of the build side: of "go build -toolexec 'ftgo FLAGS'", and of the
+// environment variable FTGOFLAGS. Each of them changes what is compiled, so all are part of the
+// build cache's keys.
 type Flags struct {
-	Pkg     string // comma-separated package patterns; empty: every package outside the standard library
+	Pkg     string // comma-separated package patterns; empty: all but the standard library
 	Notrace string // comma-separated globs of functions to leave alone
 	Inline  string // keep, hook or a number
 	Std     bool   // hook the standard library too
@@ -35,7 +36,7 @@ const (
 	PkgUsage     = "hook the packages that match these comma-separated `patterns` (default: all but the standard library)"
 	NotraceUsage = "leave the functions that match these comma-separated `globs` without hooks"
 	StdUsage     = "hook the standard library too, except the packages that the hooks stand on"
-	InlineUsage  = "keep: leave inlined functions inlined; hook: hook every function; `N`: those that cost the inliner more than N"
+	InlineUsage  = "keep: leave inlined functions inlined; hook: hook every function; `N`: hook what costs the inliner more than N"
 )
 
 // flagSet returns a flag set that parses into f.
@@ -88,7 +89,8 @@ func (f Flags) String() string {
 	return fmt.Sprintf("-pkg=%s -notrace=%s -inline=%s -std=%v", f.Pkg, f.Notrace, f.Inline, f.Std)
 }
 
-// Args returns the flags that are not at their defaults, as arguments whose names begin with prefix.
+// Args returns the flags that are not at their defaults, as arguments whose names begin with
+// prefix.
 func (f Flags) Args(prefix string) (args []string) {
 	for _, kv := range [][3]string{{"pkg", f.Pkg, ""}, {"notrace", f.Notrace, ""}, {"inline", f.Inline, "keep"}} {
 		if kv[1] != kv[2] && kv[1] != "" {
@@ -101,8 +103,8 @@ func (f Flags) Args(prefix string) (args []string) {
 	return args
 }
 
-// gcPrefix begins our flags among the compiler's. The go command hashes the compiler's flags per package, so
-// another -inline rebuilds the packages that it concerns, and not the standard library.
+// gcPrefix begins our flags among the compiler's. The go command hashes the compiler's flags per
+// package, so another -inline rebuilds the packages that it concerns, and not the standard library.
 const gcPrefix = "-ftgo."
 
 // takeFrom takes our flags out of the compiler's.

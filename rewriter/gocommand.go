@@ -25,7 +25,7 @@ type goCommand struct {
 	name      string
 	dir       string   // -C
 	goFlags   []string // as given, without ours
-	listFlags []string // those that change what packages there are
+	listFlags []string // flags that change what packages there are
 	packages  []string // patterns or files
 	files     bool     // packages are files
 	args      []string // of the program that run starts, or from -args on
@@ -37,12 +37,13 @@ type goCommand struct {
 	ctx       context.Context // ends the go command
 	goEnv     map[string]string
 	environ   []string // more of the environment that the go command gets
-	program   string   // directory for the program, which gets the name that the go command would give it
+	program   string   // directory for the program, then its path
 	workDir   string   // where the program of run begins, if that is not dir
 	exec      string   // -exec
 }
 
-// valueFlags are the go command's flags that take a value (go help build, go help test, go help testflag).
+// valueFlags are the go command's flags that take a value (go help build, go help test, go help
+// testflag).
 var valueFlags = map[string]bool{
 	"C": true, "p": true, "covermode": true, "coverpkg": true, "asmflags": true, "buildmode": true, "compiler": true,
 	"gccgoflags": true, "gcflags": true, "installsuffix": true, "ldflags": true, "mod": true, "modfile": true, "overlay": true,
@@ -141,7 +142,8 @@ func parseGo(name string, args []string, flags Flags) (*goCommand, error) {
 	return c, nil
 }
 
-// forC reports whether the build makes libraries for C programs. WebAssembly's c-shared is for others.
+// forC reports whether the build makes libraries for C programs. WebAssembly's c-shared is for
+// others.
 func (c *goCommand) forC() bool {
 	if c.env("CGO_ENABLED") != "1" {
 		return false
@@ -175,7 +177,8 @@ func (c *goCommand) env(key string) string {
 	return c.goEnv[key]
 }
 
-// std returns the directory of the standard library. The programs of GOROOT/test are not part of it.
+// std returns the directory of the standard library. The programs of GOROOT/test are not part of
+// it.
 func (c *goCommand) std() string { return filepath.Join(c.env("GOROOT"), "src") }
 
 // below reports whether a file or directory is dir or lies below it.
@@ -198,8 +201,8 @@ func (c *goCommand) mainModule(dir string) (root, path string, err error) {
 	return root, path, nil
 }
 
-// Go runs the go command's build, install, run or test with the hooks compiled in and the library linked in.
-// It returns the exit status.
+// Go runs the go command's build, install, run or test with the hooks compiled in and the library
+// linked in. It returns the exit status.
 func Go(name string, args []string, flags Flags) int {
 	c, err := parseGo(name, args, flags)
 	if err == nil {
@@ -211,8 +214,8 @@ func Go(name string, args []string, flags Flags) int {
 	return exitStatus(err)
 }
 
-// Build builds the one program that target names, with hooks and the library in it, into dir, and returns its
-// path. The build is interrupted when ctx is done; what it may leave is in dir.
+// Build builds the one program that target names, with hooks and the library in it, into dir, and
+// returns its path. The build is interrupted when ctx is done; what it may leave is in dir.
 func Build(ctx context.Context, dir, target string, buildFlags []string, flags Flags) (program string, err error) {
 	c, err := parseGo("build", append(slices.Clone(buildFlags), target), flags)
 	if err != nil {
@@ -220,7 +223,8 @@ func Build(ctx context.Context, dir, target string, buildFlags []string, flags F
 	}
 	c.ctx, c.program = ctx, dir
 	if os.Getenv("GOTMPDIR") == "" {
-		c.environ = append(c.environ, "GOTMPDIR="+dir) // the go command removes its own not after every signal
+		// After some signals the go command leaves its directory behind.
+		c.environ = append(c.environ, "GOTMPDIR="+dir)
 	}
 	if goos := c.env("GOOS"); goos != runtime.GOOS {
 		return "", fmt.Errorf("GOOS=%s: the program would be for another system than this one, %s: build it with \"ftgo build\", and run it there", goos, runtime.GOOS)
@@ -268,7 +272,9 @@ func (c *goCommand) build() error {
 	}
 	toolexec := quote(exe)
 	var gcflags []string
-	if c.gcflags || c.flags.Std { // the user's own would be lost for the packages that get ours; and -std concerns every package
+	// The user's own -gcflags would be lost for the packages that get ours, and -std concerns every
+	// package.
+	if c.gcflags || c.flags.Std {
 		for _, f := range c.flags.Args("-") {
 			toolexec += " " + quote(f)
 		}
@@ -289,7 +295,8 @@ func (c *goCommand) build() error {
 		}
 		args = append(args, "-vet=off")
 		if os.Getenv("FTGO_TRACER") != "" && !c.count {
-			args = append(args, "-count=1") // a cached result has no trace; what the environment says is not part of its key
+			// A cached result has no trace, and the variables are not part of its key.
+			args = append(args, "-count=1")
 		}
 	}
 	for _, f := range c.goFlags {
@@ -308,9 +315,9 @@ func (c *goCommand) build() error {
 	return vetErr
 }
 
-// runGo runs the go command. A terminal's Ctrl-C reaches it too: it ends, or has the program of "go run" end,
-// in its own time, which this process waits for. SIGTERM and SIGHUP are handed on, unless c.ctx ends the go
-// command more gently.
+// runGo runs the go command. A terminal's Ctrl-C reaches it too: it ends, or has the program of "go
+// run" end, in its own time, which this process waits for. SIGTERM and SIGHUP are handed on, unless
+// c.ctx ends the go command more gently.
 func (c *goCommand) runGo(cmd *exec.Cmd) error {
 	signals := make(chan os.Signal, 8)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
@@ -363,7 +370,8 @@ func (c *goCommand) oneProgram(in *injection) error {
 
 var majorVersion = regexp.MustCompile(`^v[2-9]$|^v[1-9][0-9]+$`)
 
-// execName returns the name that the go command gives a program (DefaultExecName in cmd/go/internal/load).
+// execName returns the name that the go command gives a program (DefaultExecName in
+// cmd/go/internal/load).
 func (c *goCommand) execName(importPath string) string {
 	if c.files {
 		return strings.TrimSuffix(filepath.Base(c.packages[0]), ".go")

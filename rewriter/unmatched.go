@@ -15,8 +15,8 @@ import (
 	"github.com/ftgo/ftgo/internal/pattern"
 )
 
-// unmatched says which patterns of -pkg and globs of -notrace match nothing in a build, and why a build holds
-// no hook at all.
+// unmatched says which patterns of -pkg and globs of -notrace match nothing in a build, and why a
+// build holds no hook at all.
 func unmatched(cmd *goCommand, pkgs []*packages.Package) (warnings []string, noHooks string) {
 	src := cmd.std()
 	var outside, inside []*packages.Package // the standard library
@@ -88,7 +88,8 @@ func unmatchedGlobs(flags Flags, pkgs []*packages.Package) (warnings []string) {
 			}
 		}
 	}
-	// Function literals have names that take longer to find, so they are looked at if no declaration matches.
+	// Function literals have names that take longer to find, so they are looked at if no
+	// declaration matches.
 	each(func(p *packages.Package) {
 		for _, file := range p.GoFiles {
 			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)

@@ -15,10 +15,10 @@ import (
 	gomodule "golang.org/x/mod/module"
 )
 
-// The go command builds path@version, for install and run, with the module that holds it as the main module,
-// in the module cache, where nothing can be added. So ftgo builds a copy of that module. The copies stay beside
-// the overlay's files, under a name with the version: their positions are part of the build cache's keys, and
-// stack traces name them.
+// The go command builds path@version, for install and run, with the module that holds it as the
+// main module, in the module cache, where nothing can be added. So ftgo builds a copy of that
+// module. The copies stay beside the overlay's files, under a name with the version: their
+// positions are part of the build cache's keys, and stack traces name them.
 
 // hasVersion reports whether a package is named with a version.
 func (c *goCommand) hasVersion() bool {
@@ -30,7 +30,8 @@ func (c *goCommand) hasVersion() bool {
 	})
 }
 
-// atVersion makes the build one of a copy of the module that holds the packages, which are named with a version.
+// atVersion makes the build one of a copy of the module that holds the packages, which are named
+// with a version.
 func (c *goCommand) atVersion() error {
 	var paths []string
 	version := ""
@@ -66,7 +67,8 @@ func (c *goCommand) atVersion() error {
 		return err
 	}
 	c.packages = paths
-	c.goFlags = append(c.goFlags, "-mod=mod") // go.sum of a dependency is not used, and need not be whole
+	// As for the go command, the module's own go.sum need not be whole.
+	c.goFlags = append(c.goFlags, "-mod=mod")
 	c.listFlags = append(c.listFlags, "-mod=mod")
 	return nil
 }
@@ -74,8 +76,8 @@ func (c *goCommand) atVersion() error {
 // fetched is a module in the module cache.
 type fetched struct{ path, version, dir, goMod string }
 
-// fetch has the go command choose and download the module that holds packages, as their requirement of an empty
-// module.
+// fetch has the go command choose and download the module that holds packages, as their requirement
+// of an empty module.
 func (c *goCommand) fetch(paths []string) (fetched, error) {
 	none := fetched{}
 	dir, err := os.MkdirTemp("", "ftgo")
@@ -111,7 +113,7 @@ func (c *goCommand) fetch(paths []string) (fetched, error) {
 	f := strings.Split(lines[0], "\t")
 	switch {
 	case len(lines) > 1:
-		return none, fmt.Errorf("%s: the packages belong to several modules: name those of one", strings.Join(c.packages, " "))
+		return none, fmt.Errorf("%s: the packages belong to several modules: name packages of one", strings.Join(c.packages, " "))
 	case len(f) != 4:
 		return none, fmt.Errorf("%s belongs to no module", strings.Join(c.packages, " "))
 	}
@@ -179,7 +181,8 @@ func (m fetched) copy() (string, error) {
 	return dir, nil
 }
 
-// copyTree copies a tree of the module cache, which is read-only, so that files can be added to the copy.
+// copyTree copies a tree of the module cache, which is read-only, so that files can be added to the
+// copy.
 func copyTree(to, from string) error {
 	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

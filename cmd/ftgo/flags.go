@@ -65,8 +65,8 @@ func wantArgs(cmd *cobra.Command, args []string, n int, want string) error {
 	return nil
 }
 
-// callsTool reports whether arguments are those that the go command gives a -toolexec program: flags, and the
-// path of a tool. It finds the tool also behind flags that ftgo does not have.
+// callsTool reports whether the go command calls this program for -toolexec: the arguments are
+// flags, and the path of a tool. It finds the tool also behind flags that ftgo does not have.
 func callsTool(args []string) bool {
 	afterFlag := true
 	for _, a := range args {
@@ -84,8 +84,9 @@ func callsTool(args []string) bool {
 	return false
 }
 
-// goStyle gives flags that are written with one dash, as the go command's are, the second one that cobra wants. Which
-// words are flags, and which are values of flags or arguments, the command's own flags say.
+// goStyle gives flags that are written with one dash, as the go command's are, the second one that
+// cobra wants. Which words are flags, and which are values of flags or arguments, the command's own
+// flags say.
 func goStyle(root *cobra.Command, args []string) []string {
 	cmd, _, err := root.Find(args)
 	if err != nil || cmd.DisableFlagParsing {
@@ -129,8 +130,8 @@ func goStyle(root *cobra.Command, args []string) []string {
 	return out
 }
 
-// interspersed reports whether a command's flags may follow its arguments. What follows the target of live and
-// record is the program's own.
+// interspersed reports whether a command's flags may follow its arguments. What follows the target
+// of live and record is the program's own.
 func interspersed(cmd *cobra.Command) bool { return cmd.Name() != "live" && cmd.Name() != "record" }
 
 // takesNext reports whether the last one of some shorthands has the next argument for its value.

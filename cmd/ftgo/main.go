@@ -22,8 +22,8 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// run does what the arguments say, and returns the exit status. The go command calls a toolexec program with
-// its own flags and the absolute path of a tool; everything else is a command.
+// run does what the arguments say, and returns the exit status. The go command calls a toolexec
+// program with its own flags and the absolute path of a tool; everything else is a command.
 func run(args []string) int {
 	if callsTool(args) {
 		flags, rest, err := rewriter.ParseFlags(args)

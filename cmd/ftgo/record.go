@@ -54,7 +54,8 @@ func runFlags(cmd *cobra.Command, o *record.Options, buffer string) {
 	})
 }
 
-// setting returns what a flag says or, unless it was given, its variable, or else the flag's default.
+// setting returns what a flag says or, unless it was given, its variable, or else the flag's
+// default.
 func setting(f *pflag.Flag, variable string) record.Setting {
 	s := record.Setting{Variable: variable}
 	if !f.Changed {

@@ -12,9 +12,9 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// finish makes a trace whole that a program has left: it cuts off what was allocated and not used, and adds
-// the names that only the program's file tells, and what is known of the recording. Without it the trace can
-// be read too, as long as the program is where it was.
+// finish makes a trace whole that a program has left: it cuts off what was allocated and not used,
+// and adds the names that only the program's file tells, and what is known of the recording.
+// Without it the trace can be read too, as long as the program is where it was.
 func finish(path, program string, info []string) error {
 	t, err := tracefile.ReadFile(path)
 	if err != nil {

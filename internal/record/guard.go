@@ -11,9 +11,10 @@ import (
 	"github.com/ftgo/ftgo/internal/relay"
 )
 
-// A guard keeps signals from ending this process before its temporary directory is removed. While the program
-// is built a signal cancels the build, and end returns the signal. While the program runs, package relay hands
-// signals on. While the trace is printed, the guard removes the directory and dies of the signal itself.
+// A guard keeps signals from ending this process before its temporary directory is removed. While
+// the program is built a signal cancels the build, and end returns the signal. While the program
+// runs, package relay hands signals on. While the trace is printed, the guard removes the directory
+// and dies of the signal itself.
 type guard struct {
 	dir      string
 	building context.Context
@@ -55,8 +56,8 @@ func newGuard() (*guard, error) {
 	return g, nil
 }
 
-// catch has the signals sent to the guard that would end this process. What is ignored stays so. A write into
-// a pipe without a reader fails then, instead of ending the process by SIGPIPE.
+// catch has the signals sent to the guard that would end this process. What is ignored stays so. A
+// write into a pipe without a reader fails then, instead of ending the process by SIGPIPE.
 func (g *guard) catch() {
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE} {
 		if !signal.Ignored(s) {

@@ -9,8 +9,8 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// progress tells on a terminal how far a recording is: how many records were made, how many come in a second,
-// and how many were lost.
+// progress tells on a terminal how far a recording is: how many records were made, how many come in
+// a second, and how many were lost.
 type progress struct {
 	path string
 	stop chan struct{}
@@ -68,7 +68,7 @@ type counter struct {
 	lost uint64   // when full was made
 }
 
-// count returns how many records were made, those that were overwritten too, and how many were lost.
+// count returns how many records were made, overwritten ones included, and how many were lost.
 func (c *counter) count() (n, lost uint64) {
 	if c.f == nil {
 		f, err := os.Open(c.path)

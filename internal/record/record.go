@@ -1,5 +1,5 @@
-// Package record runs a program with a tracer on. The records lie in a file that the two share, so they are
-// there however the program ends.
+// Package record runs a program with a tracer on. The records lie in a file that the two share, so
+// they are there however the program ends.
 package record
 
 import (
@@ -45,8 +45,9 @@ type run struct {
 	elapsed time.Duration
 }
 
-// Live builds target unless it is a program, runs it, and prints its trace. It returns the program's exit
-// status; a program that a signal killed takes this process along by the same signal.
+// Live builds target unless it is a program, runs it, and prints its trace. It returns the
+// program's exit status; a program that a signal killed takes this process along by the same
+// signal.
 func Live(o Options, target string, args []string) (status int, err error) {
 	r := &run{Options: o, target: target, args: args}
 	if r.text, err = o.check(); err != nil {
@@ -89,8 +90,8 @@ func Live(o Options, target string, args []string) (status int, err error) {
 	})
 }
 
-// Record builds and runs target as Live does, and leaves the trace in the file that o.Out names. On a
-// terminal a line tells how far it is.
+// Record builds and runs target as Live does, and leaves the trace in the file that o.Out names. On
+// a terminal a line tells how far it is.
 func Record(o Options, target string, args []string) (status int, err error) {
 	if !shared {
 		return 2, errors.New("ftgo record writes a file that is shared with the program, which works on Linux alone so far; ftgo live works everywhere")
@@ -117,8 +118,8 @@ func Record(o Options, target string, args []string) (status int, err error) {
 	})
 }
 
-// makeRoom creates the file of a recording. A file that is there already keeps its name with .old behind it,
-// as perf and uftrace do it; restore undoes that.
+// makeRoom creates the file of a recording. A file that is there already keeps its name with .old
+// behind it, as perf and uftrace do it; restore undoes that.
 func makeRoom(name string) (restore func() error, err error) {
 	restore = func() error { return os.Remove(name) }
 	switch fi, err := os.Lstat(name); {
@@ -140,8 +141,8 @@ func makeRoom(name string) (restore func() error, err error) {
 	return restore, f.Close()
 }
 
-// refused reports whether the library ended the program before it began, because of a setting: it has said
-// which and why. Nothing was recorded then, and the trace is not marked as ended.
+// refused reports whether the library ended the program before it began, because of a setting: it
+// has said which and why. Nothing was recorded then, and the trace is not marked as ended.
 func (r *run) refused(trace string) bool {
 	if r.state.ExitCode() != 2 {
 		return false
@@ -161,7 +162,8 @@ func (r *run) refused(trace string) bool {
 	return n == 0 && binary.LittleEndian.Uint32(head[tracefile.HState:])&tracefile.StateEnded == 0
 }
 
-// inTemp gives do a directory for the time it runs, and removes the directory whatever signal comes.
+// inTemp gives do a directory for the time it runs, and removes the directory whatever signal
+// comes.
 func inTemp(r *run, do func(g *guard) error) (status int, err error) {
 	g, err := newGuard()
 	if err != nil {
@@ -275,8 +277,8 @@ func holds(path string) (hooks, library bool, err error) {
 	}
 }
 
-// shared says that the program writes its records into a file that this process reads, which works however it
-// ends. Elsewhere the program writes the text of its trace when it ends in order.
+// shared says that the program writes its records into a file that this process reads, which works
+// however it ends. Elsewhere the program writes the text of its trace when it ends in order.
 const shared = runtime.GOOS == "linux"
 
 // print prints the trace to w.

@@ -20,8 +20,8 @@ type Setting struct {
 	Flag     string // the flag that gave the value, as it is typed; "" if the variable itself did
 }
 
-// origin is the variable that tells the traced program which of its variables stand for a flag, so that it
-// complains of the flag: FTGO_FILTER=-F,FTGO_DEPTH=-D.
+// origin is the variable that tells the traced program which of its variables stand for a flag, so
+// that it complains of the flag: FTGO_FILTER=-F,FTGO_DEPTH=-D.
 const origin = "FTGO_ORIGIN"
 
 // traced are the variables that make a trace of a program. It gets them from its settings alone.
@@ -30,8 +30,8 @@ var traced = []string{
 	"FTGO_CLOCK", "FTGO_OPTIONS", "FTGO_OUT", "FTGO_FILE", origin,
 }
 
-// Inherited returns the value of a variable. In a program that is itself recorded every variable is that recording's, and
-// says nothing about another one.
+// Inherited returns the value of a variable. In a program that is itself recorded every variable is
+// that recording's, and says nothing about another one.
 func Inherited(variable string) string {
 	if os.Getenv("FTGO_FILE") != "" || os.Getenv(origin) != "" {
 		return ""
@@ -71,8 +71,8 @@ func between(lo, hi int) func(string) bool {
 	}
 }
 
-// forms are the values that variables may have, as the library reads them. What depends on the program or the machine is the
-// library's to refuse.
+// forms are the values that variables may have, as the library reads them. What depends on the
+// program or the machine is the library's to refuse.
 var forms = []struct {
 	variable, want string
 	ok             func(string) bool
@@ -86,7 +86,8 @@ var forms = []struct {
 	}},
 }
 
-// check finds what is wrong with the options before anything is built, and returns those that change the text of a trace.
+// check finds what is wrong with the options before anything is built, and returns the options that
+// change the text of a trace.
 func (o *Options) check() (text tracefile.Options, err error) {
 	for _, f := range forms {
 		if s := o.setting(f.variable); s.Value != "" && !f.ok(s.Value) {
@@ -107,7 +108,8 @@ func (o *Options) check() (text tracefile.Options, err error) {
 	return text, checkOut(o.Out)
 }
 
-// programOptions are the options that the traced program takes. The others change how a trace is printed.
+// programOptions are the options that the traced program takes. The others change how a trace is
+// printed.
 var programOptions = []string{"overwrite", "sleep-time", "graph-time", "function-fork", "frame-test"}
 
 // checkOut reports why there can be no file of a name.
@@ -129,7 +131,8 @@ func checkOut(name string) error {
 	return nil
 }
 
-// environment is the traced program's: that of this process, with the settings in place of the variables.
+// environment is the traced program's: that of this process, with the settings in place of the
+// variables.
 func (o *Options) environment(trace string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
 		key, _, _ := strings.Cut(s, "=")

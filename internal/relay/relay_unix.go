@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// forward reports whether a signal may be handed on. Some are this process's own, and the terminal sends SIGTSTP and its kin to the whole
-// process group; a process that is stopped alone is not to stop its program.
+// forward reports whether a signal may be handed on. Some are this process's own, and the terminal
+// sends SIGTSTP and its kin to the whole process group; a process that is stopped alone is not to
+// stop its program.
 func forward(s os.Signal) bool {
 	return !slices.Contains(own, s)
 }
@@ -26,7 +27,8 @@ var own = []os.Signal{
 // stops are the signals that stop a process. Notify would keep them from doing that.
 var stops = []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
 
-// notify has all signals sent to c except those that stop a process. Signals that are ignored follow when late is called.
+// notify has all signals sent to c except those that stop a process. Signals that are ignored
+// follow when late is called.
 func notify(c chan os.Signal) (late func()) {
 	var now, then []os.Signal
 	for n := syscall.Signal(1); n < 65; n++ {
@@ -46,8 +48,9 @@ func notify(c chan os.Signal) (late func()) {
 	}
 }
 
-// A witness is a process of the same group that does nothing but say which signals it got: what it got, the whole group got. Nothing else
-// tells a signal that was sent to one process from one that was sent to its group, since package os/signal does not say who sent it.
+// A witness is a process of the same group that does nothing but say which signals it got: what it
+// got, the whole group got. Nothing else tells a signal that was sent to one process from one that
+// was sent to its group, since package os/signal does not say who sent it.
 type witness struct {
 	cmd    *exec.Cmd
 	ask    io.WriteCloser
@@ -58,8 +61,9 @@ type witness struct {
 // WitnessName is the name, argument 0, by which this program is started as a witness.
 const WitnessName = "ftgo-signals"
 
-// settle is how long after a signal the witness is asked. A signal to the group is with all of its processes at once; os/signal takes
-// its time to hand it on. "timeout" sends a signal to its child and to its group, one after the other, which count as one.
+// settle is how long after a signal the witness is asked. A signal to the group is with all of its
+// processes at once; os/signal takes its time to hand it on. "timeout" sends a signal to its child
+// and to its group, one after the other, which count as one.
 const settle = 50 * time.Millisecond
 
 // newWitness starts a witness, and returns nil if it cannot.
@@ -88,8 +92,9 @@ func newWitness() *witness {
 	return w
 }
 
-// saw reports whether the process group got a signal that this process got. Further ones of the same number that arrive meanwhile on
-// signals belong to it. Without a witness the signals that a terminal sends are taken for the group's.
+// saw reports whether the process group got a signal that this process got. Further ones of the
+// same number that arrive meanwhile on signals belong to it. Without a witness the signals that a
+// terminal sends are taken for the group's.
 func (w *witness) saw(s os.Signal, signals chan os.Signal) bool {
 	var others []os.Signal
 	for timer := time.After(settle); timer != nil; {
@@ -126,7 +131,8 @@ func (w *witness) saw(s os.Signal, signals chan os.Signal) bool {
 	return ok && now.Sub(at) < time.Second
 }
 
-// got asks the witness which signals it got since it was last asked. A witness that a signal reached before it was ready died of it.
+// got asks the witness which signals it got since it was last asked. A witness that a signal
+// reached before it was ready died of it.
 func (w *witness) got() (list []byte, died os.Signal) {
 	if w == nil {
 		return nil, nil
