@@ -13,10 +13,11 @@ import (
 	"github.com/ftgo/ftgo/internal/pattern"
 )
 
-// Flags are the flags of the build side: of "go build -toolexec 'ftgo FLAGS'", and of the environment variable FTGOFLAGS. Every one
-// of them changes what is compiled, so all are part of the build cache's keys.
+// Flags are the flags of the build side: of "go build -toolexec 'ftgo FLAGS'", and of the
+// environment variable FTGOFLAGS. Each of them changes what is compiled, so all are part of the
+// build cache's keys.
 type Flags struct {
-	Pkg     string // comma-separated package patterns; empty: every package outside the standard library
+	Pkg     string // comma-separated package patterns; empty: all but the standard library
 	Notrace string // comma-separated globs of functions to leave alone
 	Inline  string // keep, hook or a number
 	Std     bool   // hook the standard library too
@@ -24,31 +25,63 @@ type Flags struct {
 
 // Register defines the flags in a flag set.
 func (f *Flags) Register(fs *flag.FlagSet) {
-	fs.StringVar(&f.Pkg, "pkg", f.Pkg, "hook the packages that match these comma-separated `patterns` (default: all but the standard library)")
-	fs.StringVar(&f.Notrace, "notrace", f.Notrace, "leave the functions that match these comma-separated `globs` without hooks")
-	fs.BoolVar(&f.Std, "std", f.Std, "hook the standard library too, but for the packages that the hooks stand on")
-	fs.StringVar(&f.Inline, "inline", f.Inline, "keep: leave inlined functions inlined; hook: hook every function; `N`: those that cost the inliner more than N")
+	fs.StringVar(&f.Pkg, "pkg", f.Pkg, PkgUsage)
+	fs.StringVar(&f.Notrace, "notrace", f.Notrace, NotraceUsage)
+	fs.BoolVar(&f.Std, "std", f.Std, StdUsage)
+	fs.StringVar(&f.Inline, "inline", f.Inline, InlineUsage)
+}
+
+// What the flags are for, as help texts say it.
+const (
+	PkgUsage     = "hook the packages that match these comma-separated `patterns` (default: all but the standard library)"
+	NotraceUsage = "leave the functions that match these comma-separated `globs` without hooks"
+	StdUsage     = "hook the standard library too, except the packages that the hooks stand on"
+	InlineUsage  = "keep: leave inlined functions inlined; hook: hook every function; `N`: hook what costs the inliner more than N"
+)
+
+// flagSet returns a flag set that parses into f.
+func (f *Flags) flagSet() *flag.FlagSet {
+	fs := flag.NewFlagSet("ftgo", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	f.Register(fs)
+	return fs
+}
+
+// Environment sets the flags that FTGOFLAGS holds.
+func (f *Flags) Environment() error {
+	fs := f.flagSet()
+	err := fs.Parse(strings.Fields(os.Getenv("FTGOFLAGS")))
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w: want -pkg=PATTERNS, -notrace=GLOBS, -inline=keep|hook|N or -std", err)
+	case fs.NArg() > 0:
+		err = fmt.Errorf("%q is not a flag", fs.Arg(0))
+	default:
+		_, err = f.options()
+	}
+	if err != nil {
+		return fmt.Errorf("FTGOFLAGS: %w", err)
+	}
+	return nil
+}
+
+// Check reports what is wrong with the flags.
+func (f Flags) Check() error {
+	_, err := f.options()
+	return err
 }
 
 // ParseFlags parses FTGOFLAGS and then args, and returns what follows the flags in args.
 func ParseFlags(args []string) (Flags, []string, error) {
 	f := Flags{Inline: "keep"}
-	fs := flag.NewFlagSet("ftgo", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	f.Register(fs)
-	if env := strings.Fields(os.Getenv("FTGOFLAGS")); len(env) > 0 {
-		if err := fs.Parse(env); err != nil {
-			return f, nil, fmt.Errorf("FTGOFLAGS: %w", err)
-		}
-		if fs.NArg() > 0 {
-			return f, nil, fmt.Errorf("FTGOFLAGS: %q is not a flag", fs.Arg(0))
-		}
-	}
-	if err := fs.Parse(args); err != nil {
+	if err := f.Environment(); err != nil {
 		return f, nil, err
 	}
-	_, err := f.options()
-	return f, fs.Args(), err
+	fs := f.flagSet()
+	if err := fs.Parse(args); err != nil {
+		return f, nil, fmt.Errorf("-toolexec: %w: want -pkg=PATTERNS, -notrace=GLOBS, -inline=keep|hook|N or -std", err)
+	}
+	return f, fs.Args(), f.Check()
 }
 
 // String returns the flags in a form that is the same for the same meaning.
@@ -56,7 +89,8 @@ func (f Flags) String() string {
 	return fmt.Sprintf("-pkg=%s -notrace=%s -inline=%s -std=%v", f.Pkg, f.Notrace, f.Inline, f.Std)
 }
 
-// Args returns the flags that are not at their defaults, as arguments whose names begin with prefix.
+// Args returns the flags that are not at their defaults, as arguments whose names begin with
+// prefix.
 func (f Flags) Args(prefix string) (args []string) {
 	for _, kv := range [][3]string{{"pkg", f.Pkg, ""}, {"notrace", f.Notrace, ""}, {"inline", f.Inline, "keep"}} {
 		if kv[1] != kv[2] && kv[1] != "" {
@@ -69,8 +103,8 @@ func (f Flags) Args(prefix string) (args []string) {
 	return args
 }
 
-// gcPrefix begins our flags among the compiler's: the go command hashes those per package, so that another -inline builds the packages
-// again that it concerns, and not the standard library.
+// gcPrefix begins our flags among the compiler's. The go command hashes the compiler's flags per
+// package, so another -inline rebuilds the packages that it concerns, and not the standard library.
 const gcPrefix = "-ftgo."
 
 // takeFrom takes our flags out of the compiler's.

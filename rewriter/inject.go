@@ -31,34 +31,58 @@ const module = "github.com/ftgo/ftgo"
 // autoFile is the file that the overlay adds to a main package.
 const autoFile = "zz_ftgo_auto.go"
 
-// An injection links the library into programs that do not import it, without touching a file of theirs: an overlay (go help build)
-// adds a file that imports it to each main package, or to each tested package, and the library's own source below the standard
-// library or the root of the module, in a directory that no pattern matches.
+// An injection links the library into programs that do not import it, without touching a file of
+// theirs: an overlay (go help build) adds a file that imports it to each main package, or to each
+// tested package, and the library's own source below the standard library or the root of the
+// module, in a directory that no pattern matches.
 type injection struct {
-	replace map[string]string // the overlay
-	extra   []string          // files to name beside files that the command line names
-	dir     string            // where the files of the overlay really are
+	replace   map[string]string // the overlay
+	extra     []string          // files to name beside files that the command line names
+	dir       string            // where the files of the overlay really are
+	temporary bool              // dir is removed after the build
 
 	patterns []string // match the packages of the build, without the standard library
+
+	packages []string // import paths of the packages that the command line matches
+	programs []string // main packages among them
+	broken   bool     // a package of them has an error, which the go command will print
+	warnings []string
+	noHooks  string // why the build holds no hook at all, "" if it does
 }
 
 // inject prepares the overlay for the packages that the command builds.
 func inject(cmd *goCommand) (*injection, error) {
 	mode := packages.NeedName | packages.NeedFiles | packages.NeedModule | packages.NeedImports | packages.NeedDeps | packages.NeedForTest
-	cfg := &packages.Config{Mode: mode, Dir: cmd.dir, Tests: cmd.name == "test", BuildFlags: cmd.listFlags}
+	cfg := &packages.Config{Context: cmd.ctx, Env: cmd.environment(), Mode: mode, Dir: cmd.dir, Tests: cmd.name == "test", BuildFlags: cmd.listFlags}
 	patterns := cmd.packages
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
 	pkgs, err := packages.Load(cfg, patterns...)
 	if err != nil {
+		if _, why, ok := strings.Cut(err.Error(), "stderr: go: "); ok {
+			return nil, errors.New(strings.TrimSpace(why)) // in the go command's own words
+		}
 		return nil, fmt.Errorf("the packages to build cannot be listed: %w", err)
 	}
 	in := &injection{replace: map[string]string{}}
+	for _, p := range pkgs {
+		in.packages = append(in.packages, p.PkgPath)
+		in.broken = in.broken || len(p.Errors) > 0
+		if p.Name == "main" {
+			in.programs = append(in.programs, p.PkgPath)
+		}
+	}
 	if err := in.cacheDir(); err != nil {
 		return nil, err
 	}
 	in.list(cmd, pkgs)
+	if !in.broken {
+		in.warnings, in.noHooks = unmatched(cmd, pkgs)
+		if in.noHooks != "" && cmd.program == "" {
+			in.warnings = append(in.warnings, in.noHooks)
+		}
+	}
 	seen := map[string]bool{}
 	for _, p := range pkgs {
 		if cmd.name == "test" {
@@ -73,8 +97,9 @@ func inject(cmd *goCommand) (*injection, error) {
 	return in, nil
 }
 
-// list makes patterns for the packages of the build that do not belong to the standard library: one for each module, as far as that goes,
-// because the go command compiles a regular expression for each pattern of -gcflags and each package, those of each test binary anew.
+// list makes patterns for the packages of the build that do not belong to the standard library: one
+// for each module, as far as that goes, because the go command compiles a regular expression for
+// each pattern of -gcflags and each package, and again for the packages of each test binary.
 func (in *injection) list(cmd *goCommand, pkgs []*packages.Package) {
 	src := cmd.std()
 	var rest []string
@@ -88,7 +113,8 @@ func (in *injection) list(cmd *goCommand, pkgs []*packages.Package) {
 		if p.Module != nil {
 			mod = p.Module.Path
 		}
-		// The standard library has no paths whose first element has a dot in it, so such a pattern matches nothing of it.
+		// No import path of the standard library has a dot in its first element, so such a pattern
+		// matches nothing of it.
 		if first, _, _ := strings.Cut(mod, "/"); strings.Contains(first, ".") && (p.PkgPath == mod || strings.HasPrefix(p.PkgPath, mod+"/")) {
 			modules[mod+"/..."] = true
 		} else {
@@ -98,18 +124,35 @@ func (in *injection) list(cmd *goCommand, pkgs []*packages.Package) {
 	in.patterns = append(slices.Sorted(maps.Keys(modules)), rest...)
 }
 
-// cacheDir finds the directory for the overlay's files. Their content alone matters to the build cache, but rewriting them on every
-// build would cost time, so they stay.
-func (in *injection) cacheDir() error {
-	base, err := os.UserCacheDir()
-	if err == nil {
-		in.dir = filepath.Join(base, "ftgo")
-		if os.MkdirAll(in.dir, 0o777) == nil {
-			return nil
-		}
+// cacheDir finds the directory for the overlay's files. Their content alone matters to the build
+// cache, but rewriting them on every build would cost time, so they stay, unless there is no cache
+// directory.
+func (in *injection) cacheDir() (err error) {
+	if in.dir = cacheDir(); in.dir == "" {
+		in.dir, err = os.MkdirTemp("", "ftgo")
+		in.temporary = true
 	}
-	in.dir, err = os.MkdirTemp("", "ftgo")
 	return err
+}
+
+// cacheDir returns the directory for files that builds share, "" if there is none.
+func cacheDir() string {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(base, "ftgo")
+	if os.MkdirAll(dir, 0o777) != nil {
+		return ""
+	}
+	return dir
+}
+
+// close removes what the build alone needed.
+func (in *injection) close() {
+	if in.temporary {
+		os.RemoveAll(in.dir)
+	}
 }
 
 // program links the library into a main package.
@@ -138,9 +181,10 @@ func (in *injection) program(cmd *goCommand, p *packages.Package) error {
 	return in.add(file, src)
 }
 
-// endWithC goes into main packages that become libraries for C programs: such a program ends without a word to the Go runtime. Nothing
-// of it is left to run unless the environment asks for a trace. It calls back as cgo's own wrappers do, since what is exported by name
-// appears in the library's header.
+// endWithC goes into main packages that become libraries for C programs: such a program ends
+// without a word to the Go runtime. Nothing of it is left to run unless the environment asks for a
+// trace. It calls back as cgo's own wrappers do, since what is exported by name appears in the
+// library's header.
 const endWithC = `
 /*
 #include <stdlib.h>
@@ -168,7 +212,8 @@ func init() {
 func zz_ftgo_end()
 `
 
-// test links the library into the test binary of a package. p is one of the variants that listing with tests gives.
+// test links the library into the test binary of a package. p is one of the variants that listing
+// with tests gives.
 func (in *injection) test(cmd *goCommand, p *packages.Package, seen map[string]bool) error {
 	if p.ForTest == "" || seen[p.ForTest] || strings.HasSuffix(p.ID, ".test") || len(p.GoFiles) == 0 {
 		return nil
@@ -192,7 +237,8 @@ func (in *injection) test(cmd *goCommand, p *packages.Package, seen map[string]b
 		return err
 	}
 	pkg := p.Name
-	if below(cmd.std(), dir) { // the library imports much of the standard library: from inside, that would be a cycle
+	// The library imports much of the standard library: from inside, that would be a cycle.
+	if below(cmd.std(), dir) {
 		pkg = strings.TrimSuffix(pkg, "_test") + "_test"
 	}
 	return in.add(filepath.Join(dir, "zz_ftgo_auto_test.go"), importFile(pkg, imp))
@@ -214,8 +260,8 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 	if p.Module != nil {
 		root, mod = p.Module.Dir, p.Module.Path
 	} else {
-		// Files that the command line names belong to the module that the go command runs in, wherever they lie. The standard
-		// library is a module where it lies.
+		// Files that the command line names belong to the module that the go command runs in,
+		// wherever they lie. The standard library is a module where it lies.
 		at, err := filepath.Abs(cmd.dir)
 		if err != nil {
 			return "", err
@@ -232,13 +278,16 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 		if mod == "std" {
 			return "", fmt.Errorf("the tests of %s cannot hold the library: this Go toolchain was downloaded as a module, and the go command lets nothing be added to it there; use an installed one", p.PkgPath)
 		}
+		if p.Module != nil && p.Module.Version != "" && cmd.name != "test" {
+			return "", fmt.Errorf("%s lies in the module cache, where nothing can be added to it: name it with its version, %[1]s@%s, for ftgo install, run, live or record", p.PkgPath, p.Module.Version)
+		}
 		return "", fmt.Errorf("%s lies in the module cache, where nothing can be added to it: copy the module from %s, and build it there", p.PkgPath, root)
 	}
 	if mod == module {
 		return Library, nil
 	}
-	// Below the standard library it is compiled once for all modules. A toolchain that was downloaded as a module has it there no more than
-	// any other module in the cache.
+	// Below the standard library it is compiled once for all modules. A toolchain that was
+	// downloaded as a module has it there no more than any other module in the cache.
 	if src := cmd.std(); !below(cmd.env("GOMODCACHE"), src) {
 		return "_ftgo/runtime", in.addLibrary(src, "")
 	}
@@ -252,8 +301,8 @@ func (in *injection) library(cmd *goCommand, p *packages.Package, dir string) (s
 	return mod + "/_ftgo/runtime", in.addLibrary(root, mod+"/")
 }
 
-// addLibrary adds the library's source below root/_ftgo, with its imports of itself renamed: prefix begins the import paths of packages
-// below root.
+// addLibrary adds the library's source below root/_ftgo, with its imports of itself renamed: prefix
+// begins the import paths of packages below root.
 func (in *injection) addLibrary(root, prefix string) error {
 	return fs.WalkDir(ftgo.Library, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(name, "_test.go") {

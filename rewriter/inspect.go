@@ -21,7 +21,8 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// load lists packages with the files that the compiler would be given, and gives opt the profile and the facts of what they import.
+// load lists packages with the files that the compiler would be given, and gives opt the profile
+// and the facts of what they import.
 func load(patterns []string, deps bool, pgo string, opt *Options) ([]*packages.Package, error) {
 	const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedModule | packages.NeedImports | packages.NeedDeps
 	pkgs, err := packages.Load(&packages.Config{Mode: mode}, patterns...)
@@ -59,7 +60,8 @@ func load(patterns []string, deps bool, pgo string, opt *Options) ([]*packages.P
 	return pkgs, nil
 }
 
-// profileOf reads the profile that packages are built with, if there is one: pgo is a file, off, or auto for the default.pgo of the main package.
+// profileOf reads the profile that packages are built with, if there is one: pgo is a file, off, or
+// auto for the default.pgo of the main package.
 func profileOf(pkgs []*packages.Package, pgo string) (map[string]bool, error) {
 	switch pgo {
 	case "off":
@@ -135,7 +137,8 @@ func whyNot(p *packages.Package, flags Flags) string {
 	return ""
 }
 
-// PrintFuncs lists every function of the packages: how it is hooked, or why it is not. pgo is -pgo as the go command has it.
+// PrintFuncs lists every function of the packages: how it is hooked, or why it is not. pgo is -pgo
+// as the go command has it.
 func PrintFuncs(w io.Writer, patterns []string, deps bool, pgo string, flags Flags) error {
 	opt, err := flags.options()
 	if err != nil {
@@ -146,6 +149,7 @@ func PrintFuncs(w io.Writer, patterns []string, deps bool, pgo string, flags Fla
 		return err
 	}
 	cwd, _ := os.Getwd()
+	warnUnmatched(pkgs, flags)
 	for _, p := range pkgs {
 		if len(p.CompiledGoFiles) == 0 {
 			continue
@@ -178,14 +182,18 @@ func PrintFuncs(w io.Writer, patterns []string, deps bool, pgo string, flags Fla
 	return nil
 }
 
-// Show prints rewritten source as the compiler gets it, formatted, and without the comments that keep positions: of a file, or of a
-// function named as in stack traces, "example.com/p.F" or "p.(*T).M". pgo is -pgo as the go command has it.
+// Show prints rewritten source as the compiler gets it, formatted, and without the comments that
+// keep positions: of a file, or of a function named as in stack traces, "example.com/p.F" or
+// "p.(*T).M". pgo is -pgo as the go command has it.
 func Show(w io.Writer, what, pgo string, flags Flags) error {
 	opt, err := flags.options()
 	if err != nil {
 		return err
 	}
 	opt.NoPositions = true
+	if fi, err := os.Stat(what); err == nil && fi.IsDir() {
+		return fmt.Errorf("%s is a directory: want a .go file, or a function such as example.com/p.F", what)
+	}
 	if strings.HasSuffix(what, ".go") {
 		return showFile(w, what, pgo, opt)
 	}
@@ -209,7 +217,7 @@ func Show(w io.Writer, what, pgo string, flags Flags) error {
 			}
 		}
 	}
-	return fmt.Errorf("package %s has no function %s; ftgo funcs lists those it has", path, name)
+	return fmt.Errorf("package %s has no function %s; ftgo funcs lists its functions", path, name)
 }
 
 // rewriteAll rewrites the packages that match a pattern.
@@ -234,6 +242,9 @@ func rewriteAll(pattern, pgo string, opt Options) ([]*Result, error) {
 }
 
 func showFile(w io.Writer, name, pgo string, opt Options) error {
+	if _, err := os.Stat(name); err != nil {
+		return err
+	}
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return err
@@ -263,7 +274,8 @@ func showFunc(w io.Writer, res *Result, fn Func) error {
 		_, err := fmt.Fprintf(w, "// %s: %s: %s\n", fn.Name, fn.Form, fn.Reason)
 		return err
 	}
-	outer, _, _ := strings.Cut(fn.Name, ".func") // a function literal is shown with the function around it
+	// A function literal is shown with the function around it.
+	outer, _, _ := strings.Cut(fn.Name, ".func")
 	for _, f := range res.Files {
 		fset := token.NewFileSet()
 		tree, err := parser.ParseFile(fset, f.Name, f.Src, parser.ParseComments|parser.SkipObjectResolution)
@@ -303,7 +315,8 @@ func showFunc(w io.Writer, res *Result, fn Func) error {
 	return nil
 }
 
-// names adds the functions of ours in a file that a function names, and those that they name.
+// names adds the functions of ours in a file that a function names, and the functions that they
+// name in turn.
 func names(tree *ast.File, d *ast.FuncDecl, named map[string]bool) {
 	if d.Body == nil {
 		return

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ftgo/ftgo/internal/bench"
+	"github.com/ftgo/ftgo/internal/record"
 	"github.com/ftgo/ftgo/rewriter"
 )
 
@@ -18,9 +20,11 @@ func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [-count N] [-bench REGEXP] [-inline keep,hook,N] [-instructions] [packages]",
 		Short: "run a module's own benchmarks plain and hooked, and print what the hooks cost",
-		Long: `ftgo bench builds the benchmarks of packages plain and hooked, runs the builds in turn, with the tracer off and on, and prints the
-ratios to the plain build with their confidence, and their geometric mean. -instructions counts instructions instead of time, with
-"perf stat" where the machine has the counter and with valgrind elsewhere: that is the same in each run, however busy the machine.
+		Long: `ftgo bench builds the benchmarks of packages plain and hooked, runs the builds in turn, with the tracer
+off and on, and prints the ratios to the plain build with their confidence, and their geometric mean.
+-instructions counts instructions instead of time, with "perf stat" where the machine has the counter
+and with valgrind elsewhere: that is the same in each run, however busy the machine. A flag of the
+build that is not given is what FTGOFLAGS says, and -t what FTGO_TRACER says.
 
 	ftgo bench ./...
 	ftgo bench -count 10 -bench 'Parse$' -inline keep,20,hook .
@@ -31,17 +35,19 @@ ratios to the plain build with their confidence, and their geometric mean. -inst
 				o.Packages = []string{"."}
 			}
 			o.Inline = strings.Split(flags.Inline, ",")
+			for _, inline := range o.Inline {
+				if err := (rewriter.Flags{Inline: inline}).Check(); err != nil || inline == "" {
+					return fmt.Errorf("-inline=%s: want keep, hook, numbers from 0 to 80, or several of them, separated by commas", flags.Inline)
+				}
+			}
+			if tracer := record.Inherited("FTGO_TRACER"); tracer != "" && !cmd.Flags().Changed("tracer") {
+				o.Tracer = tracer
+			}
 			if tags != "" {
 				o.Build = append(o.Build, "-tags="+tags)
 			}
-			for name, value := range map[string]string{"-pkg": flags.Pkg, "-notrace": flags.Notrace} {
-				if value != "" {
-					o.Hook = append(o.Hook, name+"="+value)
-				}
-			}
-			if flags.Std {
-				o.Hook = append(o.Hook, "-std")
-			}
+			o.Hook = append(o.Hook, "-pkg="+flags.Pkg, "-notrace="+flags.Notrace)
+			o.Hook = append(o.Hook, fmt.Sprintf("-std=%v", flags.Std))
 			if o.Instructions && !cmd.Flags().Changed("count") {
 				o.Count = 1 // they hardly differ
 			}

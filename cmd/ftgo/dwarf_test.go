@@ -15,8 +15,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// debuginfo PLAIN HOOKED DIR: what a debugger knows of the packages below DIR is in HOOKED as in PLAIN: every line with code, and the
-// declaration of every function. No line of HOOKED lies outside of a file of DIR that PLAIN knows, but for the table's.
+// debuginfo PLAIN HOOKED DIR: what a debugger knows of the packages below DIR is in HOOKED as in
+// PLAIN: every line with code, and the declaration of every function. No line of HOOKED lies
+// outside of a file of DIR that PLAIN knows, but for the table's.
 func debuginfo(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 || neg {
 		ts.Fatalf("usage: debuginfo PLAIN HOOKED DIR")
@@ -57,7 +58,7 @@ type debugInfo struct {
 	files map[string]int    // the last line of each file
 }
 
-// readDebugInfo reads what a program says of the packages whose files are below dir.
+// readDebugInfo reads what a program says of the packages with files below dir.
 func readDebugInfo(name, dir string) (*debugInfo, error) {
 	f, err := elf.Open(name)
 	if err != nil {

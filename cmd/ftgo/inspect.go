@@ -15,8 +15,9 @@ func funcsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "funcs [-inline keep|hook|N] [-deps] [packages]",
 		Short: "list every function: how it is hooked, or why it is not",
-		Long: `ftgo funcs lists the functions of packages, a line each: name, position, and how it is hooked (by re-entry, which may be inlined,
-at its returns, or in place), that the compiler inlines it, or why it is left alone.`,
+		Long: `ftgo funcs lists the functions of packages, a line each: name, position, and how it is hooked (by
+re-entry, which may be inlined, at its returns, or in place), that the compiler inlines it, or why it
+is left alone.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"."}
@@ -37,11 +38,14 @@ func showCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [-inline keep|hook|N] FILE.go|PACKAGE.FUNC",
 		Short: "print source as the compiler gets it, with the hooks in it",
-		Long: `ftgo show prints a file, or a function and its wrapper, as the compiler gets it, formatted, and without the comments that keep positions.
+		Long: `ftgo show prints a file, or a function and its wrapper, as the compiler gets it, formatted, and without
+the comments that keep positions.
 
 	ftgo show ./examples/hello/main.go
 	ftgo show example.com/p.(*T).Method`,
-		Args: cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			return wantArgs(cmd, args, 1, "one file or function, such as main.go or example.com/p.(*T).Method")
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return rewriter.Show(os.Stdout, args[0], pgo, flags)
 		},
@@ -53,13 +57,4 @@ func showCommand() *cobra.Command {
 
 func profileFlag(cmd *cobra.Command, pgo *string) {
 	cmd.Flags().StringVar(pgo, "pgo", "auto", "`FILE` of the profile that the build gets, off, or auto: default.pgo of the main package")
-}
-
-// buildFlags adds the flags of the build side.
-func buildFlags(cmd *cobra.Command, flags *rewriter.Flags) {
-	f := cmd.Flags()
-	f.StringVar(&flags.Inline, "inline", flags.Inline, "hook: every function; keep: not those the compiler inlines; `N`: those that cost it more than N")
-	f.BoolVar(&flags.Std, "std", flags.Std, "hook the standard library too, but for the packages that the hooks stand on")
-	f.StringVar(&flags.Pkg, "pkg", flags.Pkg, "hook the packages that match these comma-separated `patterns` (default: all but the standard library)")
-	f.StringVar(&flags.Notrace, "notrace", flags.Notrace, "leave functions that match these comma-separated `globs` without hooks")
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// killed PROGRAM N: the program (internal/testprog/killed) records into a file and is killed, N times, each at another moment. Whatever it had
-// committed is in the file: each goroutine's calls in order and nested, and as many as it had counted itself, or one more.
+// killed PROGRAM N: the program (internal/testprog/killed) records into a file and is killed, N
+// times, each at another moment. Whatever it had committed is in the file: each goroutine's calls
+// in order and nested, and as many as it had counted itself, or one more.
 func killed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: killed PROGRAM N")

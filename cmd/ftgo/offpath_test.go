@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// offpath PLAIN HOOKED FUNC N: while no tracer is on, a call of FUNC takes N instructions more in HOOKED than in PLAIN, or less. FUNC has no
-// branches of its own.
+// offpath PLAIN HOOKED FUNC N: while no tracer is on, a call of FUNC takes N instructions more in
+// HOOKED than in PLAIN, or less. FUNC has no branches of its own.
 func offpath(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 4 {
 		ts.Fatalf("usage: offpath PLAIN HOOKED FUNC N")
@@ -29,7 +29,8 @@ func offpath(ts *testscript.TestScript, neg bool, args []string) {
 
 var instruction = regexp.MustCompile(`(?m)^\s+\S+:\d+\s+0x([0-9a-f]+)\s+[0-9a-f]+\s+(\S.*?)\s*$`)
 
-// countPath counts the instructions from a function's entry to its return, past the stack's growing and with the mask zero.
+// countPath counts the instructions from a function's entry to its return, past the stack's growing
+// and with the mask zero.
 func countPath(program, function string) (n int, err error) {
 	out, err := exec.Command("go", "tool", "objdump", "-s", "^"+regexp.QuoteMeta(function)+"$", program).CombinedOutput()
 	if err != nil {

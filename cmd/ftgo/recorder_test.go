@@ -10,14 +10,16 @@ import (
 	"testing"
 )
 
-// BenchmarkRecorder says what recording costs, beside what it cannot cost less than, measured in turns in one program (internal/testprog/floor):
+// BenchmarkRecorder says what recording costs, beside what it cannot cost less than, measured in
+// turns in one program (internal/testprog/floor):
 //
 //	go test ./cmd/ftgo -run '^$' -bench Recorder
 func BenchmarkRecorder(b *testing.B) {
 	report(b, hookedProgram(b, "../../internal/testprog/floor"))
 }
 
-// BenchmarkFilters says how long it takes to switch 100,000 functions on and off by filter, and to switch tracers, while 8 goroutines call.
+// BenchmarkFilters says how long it takes to switch 100,000 functions on and off by filter, and to
+// switch tracers, while 8 goroutines call.
 func BenchmarkFilters(b *testing.B) {
 	dir := b.TempDir()
 	check := func(err error) {
@@ -65,7 +67,8 @@ func hookedProgram(b *testing.B, dir string) string {
 	return program
 }
 
-// report runs a program, and makes a benchmark of each line that it prints: a name, then values and their units.
+// report runs a program, and makes a benchmark of each line that it prints: a name, then values and
+// their units.
 func report(b *testing.B, program string) {
 	out, err := exec.Command(program).Output()
 	if err != nil {

@@ -12,11 +12,19 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/goproxytest"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ftgo/ftgo/internal/relay"
 )
 
-// TestMain makes this test binary the ftgo command wherever a script, or the go command that a script runs, starts it.
+// TestMain makes this test binary the ftgo command wherever a script, or the go command that a
+// script runs, starts it.
 func TestMain(m *testing.M) {
+	if os.Args[0] == relay.WitnessName {
+		relay.Witness()
+		return
+	}
 	if os.Getenv("FTGO_TEST_COMMAND") == "1" {
 		os.Exit(run(os.Args[1:]))
 	}
@@ -86,12 +94,29 @@ func TestScripts(t *testing.T) {
 			"graph":      graph,
 			"killed":     killed,
 			"offpath":    offpath,
+			"proxy":      proxy,
 			"same":       same(normalise),
 			"sameframes": same(func(s string) string { return arguments.ReplaceAllString(normalise(s), "") }),
 			"traced":     traced,
 			"truncate":   truncate,
 		},
 	})
+}
+
+// proxy DIR: the go command gets modules from DIR alone, which is laid out as goproxytest says, and
+// keeps them in a cache of the script's own.
+func proxy(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: proxy DIR")
+	}
+	srv, err := goproxytest.NewServer(ts.MkAbs(args[0]), "")
+	ts.Check(err)
+	ts.Defer(srv.Close)
+	ts.Setenv("GOPROXY", srv.URL)
+	ts.Setenv("GOSUMDB", "off")
+	ts.Setenv("GOMODCACHE", ts.MkAbs("modcache"))
+	ts.Setenv("GOFLAGS", "-modcacherw")
+	ts.Setenv("XDG_CACHE_HOME", ts.MkAbs("cache"))
 }
 
 // count TEXT FILE N: the file has N lines that contain TEXT.
@@ -110,7 +135,8 @@ func count(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// counts TABLE TABLE: two tables of functions, of a report or a profile, have the same functions, each with as many calls.
+// counts TABLE TABLE: two tables of functions, of a report or a profile, have the same functions,
+// each with as many calls.
 func counts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: counts TABLE TABLE")
@@ -142,9 +168,9 @@ func truncate(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), int64(n)))
 }
 
-// graph TRACE WANT: the calls of a graph, without the columns in front of them, what marks a switch of
-// the task, and the names behind braces, which depend on the CPU. A call that calls nothing is a line,
-// also where it began and ended on different CPUs.
+// graph TRACE WANT: the calls of a graph, without the columns in front of them, what marks a switch
+// of the task, and the names behind braces, which depend on the CPU. A call that calls nothing is a
+// line, also where it began and ended on different CPUs.
 func graph(ts *testscript.TestScript, neg bool, args []string) {
 	var b strings.Builder
 	last := ""
@@ -168,8 +194,8 @@ func graph(ts *testscript.TestScript, neg bool, args []string) {
 // braceName is the name behind a brace that says no more: neither a value nor how the call ended.
 var braceName = regexp.MustCompile(`\} /\* [^ ]+[^: ] \*/`)
 
-// same A B: two files of stack traces are the same but for what normal takes out. For sameframes that is also what the runtime does not print
-// of a call that is inlined.
+// same A B: two files of stack traces are the same but for what normal takes out. For sameframes
+// that is also what the runtime does not print of a call that is inlined.
 func same(normal func(string) string) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		a, b := normal(ts.ReadFile(args[0])), normal(ts.ReadFile(args[1]))

@@ -154,7 +154,7 @@ func (o *Options) build(tmp string) ([]*target, error) {
 func (o *Options) command(dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "FTGO_TRACER="), env...)
+	cmd.Env = append(append(os.Environ(), "FTGO_TRACER=", "FTGO_FILE="), env...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -165,7 +165,7 @@ func (o *Options) command(dir string, env []string, name string, args ...string)
 }
 
 func (v variant) env() []string {
-	return []string{"FTGO_TRACER=" + v.tracer, "FTGO_OUT=" + os.DevNull, "FTGO_BUFFER=4M"}
+	return []string{"FTGO_TRACER=" + v.tracer, "FTGO_OUT=" + os.DevNull, "FTGO_BUFFER=" + cmp.Or(os.Getenv("FTGO_BUFFER"), "4M")}
 }
 
 func (o *Options) args(bench, benchtime string) []string {

@@ -72,12 +72,15 @@ func compare(plain, hooked []float64) ratio {
 	return r
 }
 
+// sure reports whether there were enough rounds for a confidence interval.
+func (r ratio) sure() bool { return r.p >= 0 && !math.IsInf(r.spread, 0) && !math.IsNaN(r.spread) }
+
 func (r ratio) String() string {
 	s := fmt.Sprintf("%.3f", r.center)
 	if r.p < 0 {
 		return s
 	}
-	if !math.IsInf(r.spread, 0) && !math.IsNaN(r.spread) {
+	if r.sure() {
 		s += fmt.Sprintf(" ±%.0f%%", 100*r.spread)
 	}
 	if r.p > benchmath.DefaultThresholds.CompareAlpha {
@@ -100,7 +103,7 @@ func (t *table) print(out io.Writer) (map[string][]float64, error) {
 	}
 	fmt.Fprintln(w)
 	ratios := map[string][]float64{}
-	path := ""
+	path, sure := "", t.counter != "" // counts of instructions hardly differ
 	for _, r := range t.rows {
 		if r.path != path {
 			path = r.path
@@ -111,9 +114,15 @@ func (t *table) print(out io.Writer) (map[string][]float64, error) {
 		for _, v := range t.variants[1:] {
 			c := compare(plain, r.samples[v.name])
 			ratios[v.name] = append(ratios[v.name], c.center)
+			sure = sure || c.sure()
 			fmt.Fprintf(w, "\t%s%s", c, r.moreAllocs(v.name))
 		}
 		fmt.Fprintln(w)
+	}
+	if !sure {
+		err := w.Flush()
+		fmt.Fprintln(out, "no row has a confidence interval, so no mean is printed: -count 6 or more gives one")
+		return ratios, err
 	}
 	fmt.Fprint(w, "geometric mean\t")
 	for _, v := range t.variants[1:] {

@@ -12,8 +12,9 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// finish makes a trace whole that a program has left: it cuts off what was allocated and not used, and adds the names that only the program's
-// file tells, and what is known of the recording. Without it the trace can be read too, as long as the program is where it was.
+// finish makes a trace whole that a program has left: it cuts off what was allocated and not used,
+// and adds the names that only the program's file tells, and what is known of the recording.
+// Without it the trace can be read too, as long as the program is where it was.
 func finish(path, program string, info []string) error {
 	t, err := tracefile.ReadFile(path)
 	if err != nil {
@@ -59,25 +60,23 @@ func finish(path, program string, info []string) error {
 }
 
 // info is what is known of a recording when the program has ended.
-func info(o Options, target, program string, args []string, state *os.ProcessState, start time.Time) []string {
+func (r *run) info() []string {
 	host, _ := os.Hostname()
+	tick := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 	lines := []string{
-		"command: " + strings.Join(append([]string{target}, args...), " "),
-		"go: " + goVersion(program),
-		"tracer: " + o.Tracer,
-		"recorded on: " + start.Format(time.RFC1123Z),
+		"command: " + strings.Join(append([]string{r.target}, r.args...), " "),
+		"go: " + goVersion(r.program),
+		"tracer: " + r.setting("FTGO_TRACER").Value,
+		"recorded on: " + r.start.Format(time.RFC1123Z),
 		"host: " + host,
 		"cpus: " + fmt.Sprint(runtime.NumCPU()),
-		"exit status: " + state.String(),
-		"elapsed time: " + time.Since(start).Round(time.Millisecond).String(),
-		fmt.Sprintf("cpu time: %v user, %v system", state.UserTime().Round(time.Millisecond), state.SystemTime().Round(time.Millisecond)),
+		"exit status: " + r.state.String(),
+		"elapsed time: " + tick(r.elapsed).String(),
+		fmt.Sprintf("cpu time: %v user, %v system", tick(r.state.UserTime()), tick(r.state.SystemTime())),
 	}
-	for _, list := range []struct {
-		key   string
-		globs []string
-	}{{"filter", o.Filter}, {"notrace", o.Notrace}} {
-		if len(list.globs) > 0 {
-			lines = append(lines, list.key+": "+strings.Join(list.globs, " "))
+	for _, list := range []struct{ key, variable string }{{"filter", "FTGO_FILTER"}, {"notrace", "FTGO_NOTRACE"}} {
+		if globs := r.setting(list.variable).list(); len(globs) > 0 {
+			lines = append(lines, list.key+": "+strings.Join(globs, " "))
 		}
 	}
 	return lines

@@ -1,177 +1,245 @@
-// Package record runs a program with a tracer on. The records lie in a file that the two share, so they are there however the program ends.
+// Package record runs a program with a tracer on. The records lie in a file that the two share, so
+// they are there however the program ends.
 package record
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/ftgo/ftgo/internal/relay"
 	"github.com/ftgo/ftgo/internal/tracefile"
 	"github.com/ftgo/ftgo/rewriter"
 )
 
-// Options are the words of "ftgo record" and "ftgo live".
+// Options are what "ftgo record" and "ftgo live" were asked for.
 type Options struct {
-	Tracer    string
-	Filter    []string
-	Notrace   []string
-	Depth     int           // max_graph_depth; 0 is no limit
-	Threshold time.Duration // tracing_thresh; 0 is none
-	MaxStack  int           // of the return stacks; 0 is the library's default
-	Buffer    string        // such as 64M
-	Clock     string        // "" is the library's choice
-	Out       string        // file for the trace; for Live, its text, and "" is standard error
-	Text      []string      // trace options
-	Build     []string      // flags of go build
-	Flags     rewriter.Flags
+	Settings []Setting // of the traced program
+	Out      string    // file for the trace; for Live, its text, and "" is standard error
+	Build    []string  // flags of go build
+	Flags    rewriter.Flags
+	Given    []string // flags of the build that were given
 }
 
-// Live builds target unless it is a program, runs it, and prints its trace. It returns the program's exit status; a program that a signal
-// killed takes this process along by the same signal.
+// A run is a program that is built, run and traced.
+type run struct {
+	Options
+	target  string   // as it was named
+	args    []string // of the program
+	text    tracefile.Options
+	dir     string // temporary
+	program string // path
+	state   *os.ProcessState
+	start   time.Time
+	elapsed time.Duration
+}
+
+// Live builds target unless it is a program, runs it, and prints its trace. It returns the
+// program's exit status; a program that a signal killed takes this process along by the same
+// signal.
 func Live(o Options, target string, args []string) (status int, err error) {
-	text, err := textOptions(o.Text)
-	if err != nil {
+	r := &run{Options: o, target: target, args: args}
+	if r.text, err = o.check(); err != nil {
 		return 2, err
 	}
-	return inTemp(func(dir string) (*os.ProcessState, error) {
-		trace := filepath.Join(dir, "trace")
-		state, program, err := run(o, target, args, dir, trace, nil)
-		if err != nil {
-			return state, err
+	return inTemp(r, func(g *guard) error {
+		if err := r.build(g.building); err != nil {
+			return err
 		}
-		return state, print(o, trace, program, text)
+		w := os.Stderr
+		if o.Out != "" && !strings.Contains(o.Out, "%p") {
+			f, err := tracefile.Create(o.Out)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			w = f
+		}
+		trace := filepath.Join(r.dir, "trace")
+		f, err := tracefile.Create(trace)
+		if err != nil {
+			return err
+		}
+		f.Close()
+		if err := r.run(g, trace, nil); err != nil {
+			return err
+		}
+		if r.refused(trace) {
+			return nil
+		}
+		if strings.Contains(o.Out, "%p") {
+			f, err := tracefile.Create(strings.ReplaceAll(o.Out, "%p", strconv.Itoa(r.state.Pid())))
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			w = f
+		}
+		return r.print(w, trace)
 	})
 }
 
-// Record does the same and leaves the trace in the file that o.Out names. On a terminal a line tells how far it is.
+// Record builds and runs target as Live does, and leaves the trace in the file that o.Out names. On
+// a terminal a line tells how far it is.
 func Record(o Options, target string, args []string) (status int, err error) {
 	if !shared {
 		return 2, errors.New("ftgo record writes a file that is shared with the program, which works on Linux alone so far; ftgo live works everywhere")
 	}
-	if _, err := textOptions(o.Text); err != nil {
+	r := &run{Options: o, target: target, args: args}
+	if r.text, err = o.check(); err != nil {
 		return 2, err
 	}
-	return inTemp(func(dir string) (*os.ProcessState, error) {
-		start := time.Now()
-		state, program, err := run(o, target, args, dir, o.Out, newProgress(o.Out))
-		if err != nil {
-			return state, err
+	return inTemp(r, func(g *guard) error {
+		if err := r.build(g.building); err != nil {
+			return err
 		}
-		return state, finish(o.Out, program, info(o, target, program, args, state, start))
+		restore, err := makeRoom(o.Out)
+		if err != nil {
+			return err
+		}
+		if err := r.run(g, o.Out, newProgress(o.Out)); err != nil {
+			return errors.Join(err, restore())
+		}
+		if r.refused(o.Out) {
+			return restore()
+		}
+		return finish(o.Out, r.program, r.info())
 	})
 }
 
-// inTemp gives do a directory for the time it runs.
-func inTemp(do func(dir string) (*os.ProcessState, error)) (status int, err error) {
-	dir, err := os.MkdirTemp("", "ftgo")
-	if err != nil {
-		return 2, err
-	}
-	state, err := do(dir)
-	err = errors.Join(err, os.RemoveAll(dir))
-	switch {
-	case state == nil:
-		return 2, err
-	case err != nil:
-		return max(1, state.ExitCode()), err
-	}
-	return exitStatus(state), nil // may not return
-}
-
-// textOptions are the options that change how a trace is printed. The others are the program's.
-func textOptions(names []string) (text tracefile.Options, err error) {
-	for _, name := range names {
-		if !slices.Contains(programOptions, strings.TrimPrefix(name, "no")) {
-			if err := text.Set(name); err != nil {
-				return text, err
-			}
-		}
-	}
-	return text, nil
-}
-
-var programOptions = []string{"overwrite", "sleep-time", "graph-time", "function-fork"}
-
-// run builds and runs the program, which writes into the file trace. A nil state says that it did not begin.
-func run(o Options, target string, args []string, dir, trace string, p *progress) (state *os.ProcessState, program string, err error) {
-	program, err = build(o, target, dir)
-	if err != nil {
-		return nil, "", err
-	}
-	switch fi, err := os.Lstat(trace); {
+// makeRoom creates the file of a recording. A file that is there already keeps its name with .old
+// behind it, as perf and uftrace do it; restore undoes that.
+func makeRoom(name string) (restore func() error, err error) {
+	restore = func() error { return os.Remove(name) }
+	switch fi, err := os.Lstat(name); {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
-		return nil, "", err
+		return nil, err
 	case !fi.Mode().IsRegular():
-		return nil, "", fmt.Errorf("%s is there and not a file: the trace wants a file that can be mapped", trace)
-	default: // as perf and uftrace do
-		if err := os.Rename(trace, trace+".old"); err != nil {
-			return nil, "", err
+		return nil, fmt.Errorf("%s is there and not a file: the trace wants a file that can be mapped", name)
+	default:
+		if err := os.Rename(name, name+".old"); err != nil {
+			return nil, err
 		}
+		restore = func() error { return os.Rename(name+".old", name) }
 	}
-	if err := os.WriteFile(trace, nil, 0o600); err != nil {
-		return nil, "", err
-	}
-	if trace, err = filepath.Abs(trace); err != nil {
-		return nil, "", err
-	}
-	cmd := exec.Command(program, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = environment(o, trace)
-	if strings.HasPrefix(program, dir) {
-		cmd.Args[0] = target // not a name that is gone when it is read
-	}
-	p.begin()
-	state, err = runChild(cmd)
-	p.end()
+	f, err := tracefile.Create(name)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", target, err)
+		return nil, errors.Join(err, restore())
 	}
-	return state, program, nil
+	return restore, f.Close()
 }
 
-// build returns the path of the program to run.
-func build(o Options, target, dir string) (string, error) {
-	if path, ok := isProgram(target); ok {
+// refused reports whether the library ended the program before it began, because of a setting: it
+// has said which and why. Nothing was recorded then, and the trace is not marked as ended.
+func (r *run) refused(trace string) bool {
+	if r.state.ExitCode() != 2 {
+		return false
+	}
+	head := make([]byte, tracefile.HeaderSize)
+	f, err := os.Open(trace)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if _, err := f.ReadAt(head, 0); err == io.EOF {
+		return true // a tracer that there is not
+	}
+	c := counter{path: trace}
+	defer c.close()
+	n, _ := c.count()
+	return n == 0 && binary.LittleEndian.Uint32(head[tracefile.HState:])&tracefile.StateEnded == 0
+}
+
+// inTemp gives do a directory for the time it runs, and removes the directory whatever signal
+// comes.
+func inTemp(r *run, do func(g *guard) error) (status int, err error) {
+	g, err := newGuard()
+	if err != nil {
+		return 2, err
+	}
+	r.dir = g.dir
+	err = do(g)
+	died, removed := g.end()
+	switch {
+	case died != nil:
+		relay.Die(died)
+		return 1, nil
+	case errors.Is(err, syscall.EPIPE): // the reader has had enough
+		err = nil
+	}
+	err = errors.Join(err, removed)
+	switch {
+	case r.state == nil:
+		return 2, err
+	case err != nil:
+		return max(1, r.state.ExitCode()), err
+	}
+	return relay.Status(r.state), nil // may not return
+}
+
+// run runs the program, which writes into the file trace. A nil state says that it did not begin.
+func (r *run) run(g *guard, trace string, p *progress) error {
+	trace, err := filepath.Abs(trace)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(r.program, r.args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = r.environment(trace)
+	if strings.HasPrefix(r.program, r.dir+string(filepath.Separator)) {
+		cmd.Args[0] = strings.TrimSuffix(filepath.Base(r.program), ".exe") // the path will soon be gone
+	}
+	resume := g.suspend()
+	defer resume()
+	r.start = time.Now()
+	state, err := relay.Run(cmd, func(int) { p.begin() })
+	p.end()
+	r.elapsed = time.Since(r.start)
+	if errors.Is(err, syscall.ENOEXEC) {
+		return fmt.Errorf("%s is no program for %s/%s", r.target, runtime.GOOS, runtime.GOARCH)
+	}
+	if err != nil && state == nil {
+		return fmt.Errorf("%s: %w", r.target, err)
+	}
+	r.state = state
+	return nil
+}
+
+// build finds or makes the program to run.
+func (r *run) build(ctx context.Context) (err error) {
+	if path, ok := isProgram(r.target); ok {
+		if len(r.Given) > 0 {
+			return fmt.Errorf("%s is built already, and %s is a flag of the build: name its package, or leave the flag out", r.target, r.Given[0])
+		}
 		hooks, library, err := holds(path)
 		switch {
 		case err != nil:
-			return "", err
+			return err
 		case !hooks:
-			return "", fmt.Errorf("%s was built without hooks: build it with \"ftgo build\", or name its package instead", target)
+			return fmt.Errorf("%s was built without hooks: build it with \"ftgo build\", or name its package instead", r.target)
 		case !library:
-			return "", fmt.Errorf("%s holds hooks without the library that serves them: build it with \"ftgo build\", or import %s in it", target, rewriter.Library)
+			return fmt.Errorf("%s holds hooks without the library that serves them: build it with \"ftgo build\", or import %s in it", r.target, rewriter.Library)
 		}
-		return path, nil
+		r.program = path
+		return nil
 	}
-	out := filepath.Join(dir, strings.TrimSuffix(filepath.Base(target), ".go"))
-	if out == dir || filepath.Base(out) == "." || filepath.Base(out) == ".." {
-		out = filepath.Join(dir, "program")
+	r.program, err = rewriter.Build(ctx, r.dir, r.target, r.Build, r.Flags)
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return fmt.Errorf("%s does not build", r.target)
 	}
-	if runtime.GOOS == "windows" {
-		out += ".exe"
-	}
-	err := rewriter.Build(out, target, o.Build, o.Flags)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return "", fmt.Errorf("%s does not build", target)
-	}
-	if err != nil {
-		return "", err
-	}
-	if _, ok := isProgram(out); !ok {
-		return "", fmt.Errorf("%s is not a main package", target)
-	}
-	return out, nil
+	return err
 }
 
 // isProgram reports whether target is an executable file.
@@ -209,87 +277,12 @@ func holds(path string) (hooks, library bool, err error) {
 	}
 }
 
-func environment(o Options, trace string) []string {
-	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
-		for _, key := range []string{"FTGO_TRACER", "FTGO_FILTER", "FTGO_NOTRACE", "FTGO_DEPTH", "FTGO_MAX_STACK", "FTGO_OUT", "FTGO_BUFFER", "FTGO_FILE", "FTGO_OPTIONS", "FTGO_CLOCK", "FTGO_THRESHOLD"} {
-			if strings.HasPrefix(s, key+"=") {
-				return true
-			}
-		}
-		return false
-	})
-	set := func(key, val string) {
-		if val != "" {
-			env = append(env, key+"="+val)
-		}
-	}
-	set("FTGO_TRACER", o.Tracer)
-	set("FTGO_FILTER", strings.Join(o.Filter, ","))
-	set("FTGO_NOTRACE", strings.Join(o.Notrace, ","))
-	if o.Depth > 0 {
-		set("FTGO_DEPTH", fmt.Sprint(o.Depth))
-	}
-	if o.MaxStack > 0 {
-		set("FTGO_MAX_STACK", fmt.Sprint(o.MaxStack))
-	}
-	if o.Threshold > 0 {
-		set("FTGO_THRESHOLD", o.Threshold.String())
-	}
-	set("FTGO_BUFFER", o.Buffer)
-	set("FTGO_CLOCK", o.Clock)
-	set("FTGO_OPTIONS", strings.Join(o.Text, ","))
-	if shared {
-		set("FTGO_FILE", trace)
-	} else {
-		set("FTGO_OUT", trace)
-	}
-	return env
-}
-
-// shared says that the program writes its records into a file that this process reads, which works however it ends. Elsewhere the
-// program writes the text of its trace when it ends in order.
+// shared says that the program writes its records into a file that this process reads, which works
+// however it ends. Elsewhere the program writes the text of its trace when it ends in order.
 const shared = runtime.GOOS == "linux"
 
-// runChild runs the program. Signals from the terminal reach it as they reach this process, which waits for it whatever comes; others
-// are passed on.
-func runChild(cmd *exec.Cmd) (*os.ProcessState, error) {
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals)
-	defer signal.Stop(signals)
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	done := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case s := <-signals:
-				if forward(s) {
-					cmd.Process.Signal(s)
-				}
-			case <-done:
-				return
-			}
-		}
-	}()
-	err := cmd.Wait()
-	close(done)
-	if cmd.ProcessState == nil {
-		return nil, err
-	}
-	return cmd.ProcessState, nil
-}
-
-func print(o Options, trace, program string, text tracefile.Options) (err error) {
-	w := os.Stderr
-	if o.Out != "" {
-		f, err := os.Create(o.Out)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		w = f
-	}
+// print prints the trace to w.
+func (r *run) print(w io.Writer, trace string) error {
 	if !shared {
 		f, err := os.Open(trace)
 		if err != nil {
@@ -301,11 +294,11 @@ func print(o Options, trace, program string, text tracefile.Options) (err error)
 	}
 	t, err := tracefile.ReadFile(trace)
 	if err != nil {
-		return noTrace(program)
+		return noTrace(r.target)
 	}
 	defer t.Close()
-	t.Symbol = symbols(program)
-	return t.WriteText(w, text)
+	t.Symbol = symbols(r.program)
+	return t.WriteText(w, r.text)
 }
 
 func noTrace(program string) error {

@@ -7,7 +7,8 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// Symbols returns what names functions of a trace whose program is where it was; nil if the trace does not say where that is.
+// Symbols returns what names functions of a trace whose program is where it was; nil if the trace
+// does not say where that is.
 func Symbols(t *tracefile.Trace) func(off uint32) string {
 	if exe := t.Exe(); exe != "" {
 		return symbols(exe)
@@ -15,9 +16,9 @@ func Symbols(t *tracefile.Trace) func(off uint32) string {
 	return nil
 }
 
-// symbols returns a function that names the function at an offset in a program's text, from the table that every Go program carries
-// for its stack traces. The table counts from the beginning of the text as the trace does, so it does not matter where the program
-// was loaded.
+// symbols returns a function that names the function at an offset in a program's text, from the
+// table that every Go program carries for its stack traces. The table counts from the beginning of
+// the text as the trace does, so it does not matter where the program was loaded.
 func symbols(program string) func(off uint32) string {
 	none := func(uint32) string { return "" }
 	f, err := elf.Open(program)
