@@ -60,6 +60,8 @@ func SetClock(name string) error {
 		if a.header != nil {
 			a.startClock()
 			a.reset()
+			atomic.StoreUint64((*uint64)(unsafe.Add(a.header, tracefile.HOff)), 0) // by the other clock
+			a.noteOff()
 		}
 	})
 	since := nextGeneration()

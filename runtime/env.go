@@ -37,7 +37,7 @@ func readEnvironment() {
 	for _, v := range variables {
 		if val := rt.Getenv(v.name); val != "" {
 			if err := v.set(val); err != "" && env.failed == "" {
-				env.failed = v.name + err
+				env.failed = origin(v.name) + err
 			}
 		}
 	}
@@ -72,6 +72,17 @@ func switchOn(t *tracer) {
 	if err := top.setTracer(t); err != nil {
 		env.failed = err.Error()
 	}
+}
+
+// origin returns what a setting is called: its variable, or the flag of ftgo live or record that set
+// the variable. FTGO_ORIGIN lists these, as FTGO_FILTER=-F,FTGO_THRESHOLD=-T.
+func origin(name string) string {
+	for _, pair := range strings.Split(rt.Getenv("FTGO_ORIGIN"), ",") {
+		if flag, ok := strings.CutPrefix(pair, name+"=-"); ok && len(flag) < 20 {
+			return "-" + flag
+		}
+	}
+	return name
 }
 
 // variables are the variables of the environment, in the order in which they are read. set returns what is wrong with a value, to follow the
@@ -212,7 +223,7 @@ func parseSize(s string) (kilobytes int, ok bool) {
 func checkEnvironment() {
 	fail := env.failed
 	if fail == "" && env.tracer != "" {
-		fail = "FTGO_TRACER: " + noTracer(env.tracer).Error()
+		fail = origin("FTGO_TRACER") + ": " + noTracer(env.tracer).Error()
 	}
 	if fail == "" {
 		fail = checkFiles()
@@ -236,12 +247,12 @@ func checkEnvironment() {
 // checkFilters reports which of the environment's filters matches nothing.
 func checkFilters() error {
 	if len(top.filter) > 0 && top.filter[0].not {
-		return fmt.Errorf("FTGO_FILTER: there is nothing that %q could take functions out of: want a pattern before it", top.filter[0].text)
+		return fmt.Errorf("%s: there is nothing that %q could take functions out of: want a pattern before it", origin("FTGO_FILTER"), top.filter[0].text)
 	}
-	if _, err := noMatch("FTGO_FILTER", top.filter); err != nil {
+	if _, err := noMatch(origin("FTGO_FILTER"), top.filter); err != nil {
 		return err
 	}
-	_, err := noMatch("FTGO_NOTRACE", top.except)
+	_, err := noMatch(origin("FTGO_NOTRACE"), top.except)
 	return err
 }
 

@@ -43,19 +43,31 @@ func noMatch(what string, list patterns) (at int, err error) {
 	return 0, nil
 }
 
-// nearest returns up to three function names that resemble a glob.
+// nearest returns up to three names that resemble a glob, in the form in which the glob names a
+// function: with the import path, with its last element, or within the package. Function literals
+// are left out: their names are not what a person would type.
 func nearest(glob string) []string {
 	type candidate struct {
 		name string
 		d    int
 	}
-	want := lastName(strings.Trim(glob, "*?"))
+	want := strings.ToLower(strings.Trim(glob, "*?"))
 	var list []candidate
-	eachName(func(full string) bool {
-		if d := distance(strings.ToLower(want), strings.ToLower(lastName(full))); d <= max(1, len(want)/2) {
-			list = append(list, candidate{strings.Clone(full), d})
-		}
-		return true
+	eachTable(func(t *hook.Table) {
+		eachNameOf(t, func(n *funcName) {
+			if isLiteral(n.full[n.bare:]) {
+				return
+			}
+			best := candidate{d: 1 + len(want)/3}
+			for _, from := range []int{0, n.short, n.bare} {
+				if d := distance(want, strings.ToLower(n.full[from:])); d < best.d {
+					best = candidate{n.full, d}
+				}
+			}
+			if best.name != "" {
+				list = append(list, candidate{strings.Clone(best.name), best.d})
+			}
+		})
 	})
 	slices.SortStableFunc(list, func(a, b candidate) int { return a.d - b.d })
 	var names []string
@@ -64,8 +76,6 @@ func nearest(glob string) []string {
 	}
 	return names
 }
-
-func lastName(s string) string { return s[strings.LastIndexByte(s, '.')+1:] }
 
 // distance is the number of characters to insert, delete or replace to make a of b.
 func distance(a, b string) int {

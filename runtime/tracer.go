@@ -140,6 +140,7 @@ func (a *traceArray) setTracer(t *tracer) error {
 	a.failed.Store(false)
 	if t == &nop {
 		a.current = t
+		a.noteOff()
 		a.clear()
 		if !a.lingers() {
 			a.giveBack()
@@ -154,6 +155,7 @@ func (a *traceArray) setTracer(t *tracer) error {
 	a.called = a.called || t.kind == calling
 	a.current = t
 	a.startBuffer()
+	a.noteOff()
 	if t.records() {
 		if a.last != nil && a.last != t {
 			a.reset()

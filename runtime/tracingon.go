@@ -1,5 +1,12 @@
 package ftrace
 
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ftgo/ftgo/internal/tracefile"
+)
+
 // setTracingOn says whether the array's records are made.
 func (a *traceArray) setTracingOn(on bool) error {
 	if rt == nil {
@@ -9,10 +16,26 @@ func (a *traceArray) setTracingOn(on bool) error {
 	defer ctl.Unlock()
 	a.paused.Store(!on)
 	usePointers()
+	a.noteOff()
 	return nil
 }
 
 // writable reports whether a note may be written, by one who is pinned: what switches waits for those that have passed here.
 func (a *traceArray) writable() bool {
 	return tracing.Load() && !quiet.Load() && !a.paused.Load() && a.header != nil
+}
+
+// noteOff notes in the header since when no records are made, if none are: calls that are open in the
+// trace then last until that moment, as far as the trace can tell.
+func (a *traceArray) noteOff() {
+	if a.header == nil {
+		return
+	}
+	at := (*uint64)(unsafe.Add(a.header, tracefile.HOff))
+	switch on := a.current != &nop && !a.paused.Load(); {
+	case on:
+		atomic.StoreUint64(at, 0)
+	case atomic.LoadUint64(at) == 0:
+		atomic.StoreUint64(at, rt.Clock())
+	}
 }

@@ -303,7 +303,7 @@ func (d *dispatch) fire() {
 		switch t.rule.command {
 		case "traceon", "traceoff":
 			if off := t.rule.command == "traceoff"; a.paused.Load() != off {
-				t.use(func() { a.paused.Store(off) })
+				t.use(func() { a.paused.Store(off); a.noteOff() })
 			}
 		case "snapshot":
 			t.use(func() { a.kept.Store(a.copy()) })

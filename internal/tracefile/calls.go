@@ -131,7 +131,9 @@ func (t *Trace) unfinished(yield func(e *Event, c *call)) {
 		return
 	}
 	end := t.last
-	if le.Uint64(t.Header[HEndMono:]) != 0 {
+	if off := le.Uint64(t.Header[HOff:]); off != 0 { // what returned after that is not in the trace
+		end = max(end, t.nanoseconds(off))
+	} else if le.Uint64(t.Header[HEndMono:]) != 0 {
 		end = max(end, t.nanoseconds(le.Uint64(t.Header[HEndCounter:])))
 	}
 	for _, g := range t.byNumber() {

@@ -44,6 +44,7 @@ const (
 	HCounterKind = 116 // u32 what the counter counts
 	HMaxStack    = 120 // u32 maximum depth of the return stacks
 	HProcs       = 124 // u32 number of Ps
+	HOff         = 128 // u64 clock when recording was switched off; 0 while it is on
 	HSince       = 136 // u64 clock: records before it are not to be shown; 0 shows all
 	HExe         = 256 // u16 length, then the path of the program
 )

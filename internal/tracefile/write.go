@@ -16,6 +16,9 @@ func (t *Trace) WriteFile(w io.Writer) error {
 	le.PutUint64(head[HMono:], t.mono)
 	le.PutUint64(head[HEndCounter:], end)
 	le.PutUint64(head[HEndMono:], end)
+	if off := le.Uint64(head[HOff:]); off != 0 {
+		le.PutUint64(head[HOff:], uint64(t.nanoseconds(off)))
+	}
 	for _, off := range []int{HSince, HOverwritten, HDropped} {
 		le.PutUint64(head[off:], 0)
 	}
