@@ -12,7 +12,7 @@ import (
 func SetTracer(name string) error { return Default.SetTracer(name) }
 
 // CurrentTracer returns the name of the tracer that is on.
-func CurrentTracer() (v string) { return Default.CurrentTracer() }
+func CurrentTracer() string { return Default.CurrentTracer() }
 
 // SetFilter limits tracing to the functions that the patterns name (set_ftrace_filter); see
 // Instance.SetFilter. It sets the filter of the tracer that SelectFunctionTracer has chosen, which is
@@ -38,82 +38,82 @@ func setFilter(patterns []string, except, add bool) error {
 }
 
 // Filter returns the patterns of the filter; see Instance.SetFilter.
-func Filter() (v []string) { return Default.Filter() }
+func Filter() []string { return Default.Filter() }
 
 // Notrace returns the patterns of the functions that are excluded.
-func Notrace() (v []string) { return Default.Notrace() }
+func Notrace() []string { return Default.Notrace() }
 
 // SetGraphFunction limits the graph tracer to what some functions call (set_graph_function); see
 // Instance.SetGraphFunction.
 func SetGraphFunction(patterns ...string) error { return Default.SetGraphFunction(patterns...) }
 
 // GraphFunction returns the patterns of SetGraphFunction.
-func GraphFunction() (v []string) { return Default.GraphFunction() }
+func GraphFunction() []string { return Default.GraphFunction() }
 
 // SetGraphNotrace excludes what some functions call (set_graph_notrace); see
 // Instance.SetGraphNotrace.
 func SetGraphNotrace(patterns ...string) error { return Default.SetGraphNotrace(patterns...) }
 
 // GraphNotrace returns the patterns of SetGraphNotrace.
-func GraphNotrace() (v []string) { return Default.GraphNotrace() }
+func GraphNotrace() []string { return Default.GraphNotrace() }
 
 // SetMaxGraphDepth limits the graph tracer to calls of at most that depth (max_graph_depth); 0 is no
 // limit.
 func SetMaxGraphDepth(depth int) error { return Default.SetMaxGraphDepth(depth) }
 
 // MaxGraphDepth returns the depth that SetMaxGraphDepth has set.
-func MaxGraphDepth() (v int) { return Default.MaxGraphDepth() }
+func MaxGraphDepth() int { return Default.MaxGraphDepth() }
 
 // SetThreshold limits the graph tracer to calls that take as long or longer (tracing_thresh); 0 is no
 // limit.
 func SetThreshold(d time.Duration) error { return Default.SetThreshold(d) }
 
 // Threshold returns the duration that SetThreshold has set.
-func Threshold() (v time.Duration) { return Default.Threshold() }
+func Threshold() time.Duration { return Default.Threshold() }
 
 // SetGoroutines limits tracing to some goroutines (set_ftrace_pid); see Instance.SetGoroutines.
 func SetGoroutines(ids ...uint64) error { return Default.SetGoroutines(ids...) }
 
 // Goroutines returns the numbers that SetGoroutines has set.
-func Goroutines() (v []uint64) { return Default.Goroutines() }
+func Goroutines() []uint64 { return Default.Goroutines() }
 
 // SetNotraceGoroutines excludes goroutines from tracing (set_ftrace_notrace_pid).
 func SetNotraceGoroutines(ids ...uint64) error { return Default.SetNotraceGoroutines(ids...) }
 
 // NotraceGoroutines returns the numbers that SetNotraceGoroutines has set.
-func NotraceGoroutines() (v []uint64) { return Default.NotraceGoroutines() }
+func NotraceGoroutines() []uint64 { return Default.NotraceGoroutines() }
 
 // SetCPUs limits recording to some Ps (tracing_cpumask); see Instance.SetCPUs.
 func SetCPUs(cpus ...int) error { return Default.SetCPUs(cpus...) }
 
 // CPUs returns the numbers that SetCPUs has set.
-func CPUs() (v []int) { return Default.CPUs() }
+func CPUs() []int { return Default.CPUs() }
 
 // SetTracingOn says whether records are made (tracing_on); see Instance.SetTracingOn.
 func SetTracingOn(on bool) error { return Default.SetTracingOn(on) }
 
 // TracingOn reports whether records are made.
-func TracingOn() (v bool) { return Default.TracingOn() }
+func TracingOn() bool { return Default.TracingOn() }
 
 // SetTrigger makes functions switch recording on and off, keep a snapshot, or record their stack; see
 // Instance.SetTrigger.
 func SetTrigger(spec string) error { return Default.SetTrigger(spec) }
 
 // Triggers returns the triggers that are set; see Instance.Triggers.
-func Triggers() (v []string) { return Default.Triggers() }
+func Triggers() []string { return Default.Triggers() }
 
 // SetOption sets an option by the kernel's name (trace_options); see Instance.SetOption.
 func SetOption(name string) error { return Default.SetOption(name) }
 
 // Options returns all options as they are set, those that are off with "no" in front.
-func Options() (v []string) { return Default.Options() }
+func Options() []string { return Default.Options() }
 
 // SetBufferSize sets how much memory records may take, in kilobytes (buffer_total_size_kb); see
 // Instance.SetBufferSize.
 func SetBufferSize(kilobytes int) error { return Default.SetBufferSize(kilobytes) }
 
 // BufferSize returns the size of the buffer, in kilobytes.
-func BufferSize() (v int) { return Default.BufferSize() }
+func BufferSize() int { return Default.BufferSize() }
 
 // Marker writes a note of the program's own into the trace (trace_marker); see Instance.Marker.
 func Marker(format string, args ...any) { Default.Marker(format, args...) }
@@ -140,7 +140,7 @@ func NewPipe() (p *Pipe, err error) { return Default.NewPipe() }
 func Reset() error { return Default.Reset() }
 
 // ReadStats returns the counts. They are zero in a program without hooks.
-func ReadStats() (s Stats) { return Default.ReadStats() }
+func ReadStats() Stats { return Default.ReadStats() }
 
 // ReadCPUStats returns the counts of every P on which a record was made, in their order.
-func ReadCPUStats() (v []CPUStats) { return Default.ReadCPUStats() }
+func ReadCPUStats() []CPUStats { return Default.ReadCPUStats() }

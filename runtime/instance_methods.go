@@ -22,8 +22,8 @@ func (in *Instance) SetTracer(name string) error {
 }
 
 // CurrentTracer returns the name of the tracer that is on; "nop" if none is.
-func (in *Instance) CurrentTracer() (v string) {
-	v = nop.name
+func (in *Instance) CurrentTracer() string {
+	v := nop.name
 	in.do(func(a *traceArray) error {
 		ctl.Lock()
 		defer ctl.Unlock()
@@ -59,7 +59,8 @@ func (in *Instance) AddFilter(patterns ...string) error {
 }
 
 // Filter returns the patterns of the filter.
-func (in *Instance) Filter() (v []string) {
+func (in *Instance) Filter() []string {
+	var v []string
 	in.do(func(a *traceArray) error {
 		ctl.Lock()
 		defer ctl.Unlock()
@@ -81,7 +82,8 @@ func (in *Instance) AddNotrace(patterns ...string) error {
 }
 
 // Notrace returns the patterns of SetNotrace and AddNotrace.
-func (in *Instance) Notrace() (v []string) {
+func (in *Instance) Notrace() []string {
+	var v []string
 	in.do(func(a *traceArray) error {
 		ctl.Lock()
 		defer ctl.Unlock()
@@ -100,7 +102,8 @@ func (in *Instance) SetGraphFunction(patterns ...string) error {
 }
 
 // GraphFunction returns the patterns of SetGraphFunction.
-func (in *Instance) GraphFunction() (v []string) {
+func (in *Instance) GraphFunction() []string {
+	var v []string
 	in.do(func(a *traceArray) error {
 		ctl.Lock()
 		defer ctl.Unlock()
@@ -119,7 +122,8 @@ func (in *Instance) SetGraphNotrace(patterns ...string) error {
 }
 
 // GraphNotrace returns the patterns of SetGraphNotrace.
-func (in *Instance) GraphNotrace() (v []string) {
+func (in *Instance) GraphNotrace() []string {
+	var v []string
 	in.do(func(a *traceArray) error {
 		ctl.Lock()
 		defer ctl.Unlock()
@@ -139,7 +143,8 @@ func (in *Instance) SetMaxGraphDepth(depth int) error {
 }
 
 // MaxGraphDepth returns the depth that SetMaxGraphDepth has set; 0 if there is no limit.
-func (in *Instance) MaxGraphDepth() (v int) {
+func (in *Instance) MaxGraphDepth() int {
+	var v int
 	in.do(func(a *traceArray) error {
 		ctl.Lock()
 		defer ctl.Unlock()
@@ -156,7 +161,8 @@ func (in *Instance) SetThreshold(d time.Duration) error {
 }
 
 // Threshold returns the duration that SetThreshold has set; 0 if there is no limit.
-func (in *Instance) Threshold() (v time.Duration) {
+func (in *Instance) Threshold() time.Duration {
+	var v time.Duration
 	in.do(func(a *traceArray) error {
 		ctl.Lock()
 		defer ctl.Unlock()
@@ -174,7 +180,8 @@ func (in *Instance) SetGoroutines(ids ...uint64) error {
 }
 
 // Goroutines returns the numbers that SetGoroutines has set, in their order.
-func (in *Instance) Goroutines() (v []uint64) {
+func (in *Instance) Goroutines() []uint64 {
+	var v []uint64
 	in.do(func(a *traceArray) error {
 		ctl.Lock()
 		defer ctl.Unlock()
@@ -191,7 +198,8 @@ func (in *Instance) SetNotraceGoroutines(ids ...uint64) error {
 }
 
 // NotraceGoroutines returns the numbers that SetNotraceGoroutines has set, in their order.
-func (in *Instance) NotraceGoroutines() (v []uint64) {
+func (in *Instance) NotraceGoroutines() []uint64 {
+	var v []uint64
 	in.do(func(a *traceArray) error {
 		ctl.Lock()
 		defer ctl.Unlock()
@@ -208,7 +216,8 @@ func (in *Instance) SetCPUs(cpus ...int) error {
 }
 
 // CPUs returns the numbers that SetCPUs has set, in their order; none if all Ps record.
-func (in *Instance) CPUs() (v []int) {
+func (in *Instance) CPUs() []int {
+	var v []int
 	in.do(func(a *traceArray) error {
 		ctl.Lock()
 		defer ctl.Unlock()
@@ -226,7 +235,8 @@ func (in *Instance) SetTracingOn(on bool) error {
 }
 
 // TracingOn reports whether records are made.
-func (in *Instance) TracingOn() (v bool) {
+func (in *Instance) TracingOn() bool {
+	var v bool
 	in.do(func(a *traceArray) error {
 		v = !a.paused.Load()
 		return nil
@@ -255,7 +265,8 @@ func (in *Instance) SetTrigger(spec string) error {
 
 // Triggers returns the triggers that are set, as the kernel lists them: function:command:unlimited, or
 // function:command:count=3 for those that have so many times left.
-func (in *Instance) Triggers() (v []string) {
+func (in *Instance) Triggers() []string {
+	var v []string
 	in.do(func(a *traceArray) error { v = a.listTriggers(); return nil })
 	return v
 }
@@ -284,7 +295,8 @@ func (in *Instance) SetOption(name string) error {
 }
 
 // Options returns all options as they are set, those that are off with "no" in front.
-func (in *Instance) Options() (v []string) {
+func (in *Instance) Options() []string {
+	var v []string
 	in.do(func(a *traceArray) error { v = a.listOptions(); return nil })
 	return v
 }
@@ -301,7 +313,8 @@ func (in *Instance) SetBufferSize(kilobytes int) error {
 }
 
 // BufferSize returns the size of the buffer, in kilobytes.
-func (in *Instance) BufferSize() (v int) {
+func (in *Instance) BufferSize() int {
+	var v int
 	in.do(func(a *traceArray) error { v = a.bufferSize(); return nil })
 	return v
 }
@@ -377,14 +390,16 @@ func (in *Instance) Reset() error {
 
 // ReadStats returns the counts. Those of goroutines, overruns and mismatches are of all instances
 // together. They are zero in a program without hooks.
-func (in *Instance) ReadStats() (s Stats) {
+func (in *Instance) ReadStats() Stats {
+	var s Stats
 	in.do(func(a *traceArray) error { s = a.readStats(); return nil })
 	return s
 }
 
 // ReadCPUStats returns the counts of every P on which a record was made, in their order. Sums of them
 // are exact when nothing is being traced; otherwise they are of almost one moment.
-func (in *Instance) ReadCPUStats() (v []CPUStats) {
+func (in *Instance) ReadCPUStats() []CPUStats {
+	var v []CPUStats
 	in.do(func(a *traceArray) error { v = a.readCPUStats(); return nil })
 	return v
 }
