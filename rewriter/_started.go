@@ -31,7 +31,11 @@ func ftgo_started() (entry uintptr, found bool) {
 	})
 	for i := n - 1; i >= max(0, n-len(last)); i-- {
 		entry := last[i%len(last)]
-		if name := funcname(findfunc(entry)); name != "runtime.goexit" && !ftgo_launches(entry) {
+		name := funcname(findfunc(entry))
+		if stringslite.HasPrefix(name, "runtime.ftgo_") { // the hook of the last one that launches
+			break
+		}
+		if name != "runtime.goexit" && !ftgo_launches(entry) {
 			return entry, true
 		}
 	}

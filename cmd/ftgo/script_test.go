@@ -93,6 +93,7 @@ func TestScripts(t *testing.T) {
 			"dies":       dies,
 			"graph":      graph,
 			"killed":     killed,
+			"names":      names,
 			"offpath":    offpath,
 			"proxy":      proxy,
 			"same":       same(normalise),
@@ -157,6 +158,29 @@ func counts(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 var tableRow = regexp.MustCompile(`^.{24} +([0-9]+) .{60} +(.*)$`)
+
+// names TRACE NAME-%d ...: the goroutines of a graph with the option funcgraph-proc have these names,
+// besides main-1.
+func names(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: names TRACE NAME-%%d ...")
+	}
+	found := map[string]bool{}
+	for _, m := range taskName.FindAllStringSubmatch(ts.ReadFile(args[0]), -1) {
+		if m[1] != "main-1" {
+			found[m[2]+"-%d"] = true
+		}
+	}
+	want := map[string]bool{}
+	for _, name := range args[1:] {
+		want[name] = true
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		ts.Fatalf("names of goroutines in %s: %s", args[0], diff)
+	}
+}
+
+var taskName = regexp.MustCompile(`(?m)^ [0-9]+\) +(([^ ]+)-[0-9]+) +\| `)
 
 // truncate FILE SIZE cuts a file off.
 func truncate(ts *testscript.TestScript, neg bool, args []string) {
