@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// The functions of this package that mean Default, as those of package net/http mean
-// DefaultServeMux.
+// The functions of this package that mean Default, as http.Handle means http.DefaultServeMux.
 
 // SetTracer switches to the tracer of that name (current_tracer); see Instance.SetTracer.
 func SetTracer(name string) error { return Default.SetTracer(name) }
@@ -15,8 +14,8 @@ func SetTracer(name string) error { return Default.SetTracer(name) }
 func CurrentTracer() string { return Default.CurrentTracer() }
 
 // SetFilter limits tracing to the functions that the patterns name (set_ftrace_filter); see
-// Instance.SetFilter. It sets the filter of the tracer that SelectFunctionTracer has chosen, which is
-// Default's at first; so do AddFilter, SetNotrace and AddNotrace.
+// Instance.SetFilter. It sets the filter of the tracer that SelectFunctionTracer has chosen, which
+// is Default's at first; so do AddFilter, SetNotrace and AddNotrace.
 func SetFilter(patterns ...string) error { return setFilter(patterns, false, false) }
 
 // AddFilter adds patterns to the filter (>> set_ftrace_filter); see Instance.AddFilter.
@@ -25,7 +24,7 @@ func AddFilter(patterns ...string) error { return setFilter(patterns, false, tru
 // SetNotrace excludes the functions that the patterns name (set_ftrace_notrace).
 func SetNotrace(patterns ...string) error { return setFilter(patterns, true, false) }
 
-// AddNotrace adds patterns to those of SetNotrace (>> set_ftrace_notrace).
+// AddNotrace adds patterns to what SetNotrace has set (>> set_ftrace_notrace).
 func AddNotrace(patterns ...string) error { return setFilter(patterns, true, true) }
 
 func setFilter(patterns []string, except, add bool) error {
@@ -57,15 +56,15 @@ func SetGraphNotrace(patterns ...string) error { return Default.SetGraphNotrace(
 // GraphNotrace returns the patterns of SetGraphNotrace.
 func GraphNotrace() []string { return Default.GraphNotrace() }
 
-// SetMaxGraphDepth limits the graph tracer to calls of at most that depth (max_graph_depth); 0 is no
-// limit.
+// SetMaxGraphDepth limits the graph tracer to calls of at most that depth (max_graph_depth); 0 is
+// no limit.
 func SetMaxGraphDepth(depth int) error { return Default.SetMaxGraphDepth(depth) }
 
 // MaxGraphDepth returns the depth that SetMaxGraphDepth has set.
 func MaxGraphDepth() int { return Default.MaxGraphDepth() }
 
-// SetThreshold limits the graph tracer to calls that take as long or longer (tracing_thresh); 0 is no
-// limit.
+// SetThreshold limits the graph tracer to calls that take as long or longer (tracing_thresh); 0 is
+// no limit.
 func SetThreshold(d time.Duration) error { return Default.SetThreshold(d) }
 
 // Threshold returns the duration that SetThreshold has set.
@@ -95,8 +94,8 @@ func SetTracingOn(on bool) error { return Default.SetTracingOn(on) }
 // TracingOn reports whether records are made.
 func TracingOn() bool { return Default.TracingOn() }
 
-// SetTrigger makes functions switch recording on and off, keep a snapshot, or record their stack; see
-// Instance.SetTrigger.
+// SetTrigger makes functions switch recording on and off, keep a snapshot, or record their stack;
+// see Instance.SetTrigger.
 func SetTrigger(spec string) error { return Default.SetTrigger(spec) }
 
 // Triggers returns the triggers that are set; see Instance.Triggers.
@@ -105,7 +104,7 @@ func Triggers() []string { return Default.Triggers() }
 // SetOption sets an option by the kernel's name (trace_options); see Instance.SetOption.
 func SetOption(name string) error { return Default.SetOption(name) }
 
-// Options returns all options as they are set, those that are off with "no" in front.
+// Options returns all options as they are set, with "no" in front of an option that is off.
 func Options() []string { return Default.Options() }
 
 // SetBufferSize sets how much memory records may take, in kilobytes (buffer_total_size_kb); see
@@ -118,19 +117,19 @@ func BufferSize() int { return Default.BufferSize() }
 // Marker writes a note of the program's own into the trace (trace_marker); see Instance.Marker.
 func Marker(format string, args ...any) { Default.Marker(format, args...) }
 
-// WriteTrace writes what is in the buffer, or what s selects of it, as the kernel's file "trace" does;
-// see Instance.WriteTrace.
+// WriteTrace writes what is in the buffer, or what s selects of it, as the kernel's file "trace"
+// does; see Instance.WriteTrace.
 func WriteTrace(w io.Writer, s *Selection) error { return Default.WriteTrace(w, s) }
 
-// WriteRecording writes what is in the buffer, or what s selects of it, as a file for ftgo replay, report
-// and info; see Instance.WriteRecording.
+// WriteRecording writes what is in the buffer, or what s selects of it, as a file for ftgo replay,
+// report and info; see Instance.WriteRecording.
 func WriteRecording(w io.Writer, s *Selection) error { return Default.WriteRecording(w, s) }
 
 // TakeSnapshot keeps a copy of the buffer for WriteSnapshot (echo 1 > snapshot).
 func TakeSnapshot() error { return Default.TakeSnapshot() }
 
-// WriteSnapshot writes the copy that TakeSnapshot or the trigger snapshot has kept last, as WriteTrace
-// does.
+// WriteSnapshot writes the copy that TakeSnapshot or the trigger snapshot has kept last, as
+// WriteTrace does.
 func WriteSnapshot(w io.Writer) error { return Default.WriteSnapshot(w) }
 
 // NewPipe makes a pipe, which takes records out of the buffer (trace_pipe).

@@ -51,22 +51,22 @@
 //
 // # Tracers of the program's own
 //
-// Ops is a tracer of entries, GraphOps one of entries and returns, which may keep data for each call
-// and see what it returned. Each has a filter of its own, and any number may be on beside the tracer
-// that SetTracer has chosen, up to 32 in all. RegisterTracer adds one that SetTracer chooses by
-// name. Their callbacks get a Func and a Call. Packages runtime/stacktracer and runtime/sampler are
-// made so.
+// Ops is a tracer of entries, GraphOps one of entries and returns, which may keep data for each
+// call and see what it returned. Each has a filter of its own, and any number may be on beside the
+// tracer that SetTracer has chosen, up to 32 in all. RegisterTracer adds one that SetTracer chooses
+// by name. Their callbacks get a Func and a Call. Packages runtime/stacktracer and runtime/sampler
+// are made so.
 //
 // # Hooks, return stacks and the pointers behind them
 //
-// A hook calls what the global trace-function pointers point to: the current tracer's own functions,
-// a list of them where several tracers are on, or stubs that do nothing (the kernel's
+// A hook calls what the global trace-function pointers point to: the current tracer's own
+// functions, a list of them where several tracers are on, or stubs that do nothing (the kernel's
 // ftrace_trace_function, ftrace_graph_entry, ftrace_graph_return and ftrace_stub). The pointers are
 // changed atomically while the program runs; StopHooks makes every hook return at once.
 //
-// Each goroutine has a return stack, on which a graph tracer's calls lie until they return. SetMaxStack
-// sets its maximum depth, Depth returns how deep the calling goroutine's is, and Overruns counts the
-// calls that found no room.
+// Each goroutine has a return stack, on which a graph tracer's calls lie until they return.
+// SetMaxStack sets its maximum depth, Depth returns how deep the calling goroutine's is, and
+// Overruns counts the calls that found no room.
 //
 // What the ftgo command compiles into a function can be written by hand, too: Enter, and a deferred
 // Exit of what it returns, with a Func of NewFunc. Stub, GraphEntryStub and GraphReturnStub are

@@ -27,9 +27,11 @@ var env struct {
 // defaultBuffer is the size of the buffer, kB.
 const defaultBuffer = 16 << 10
 
-// readEnvironment reads FTGO_TRACER and its kin, and switches the tracer on: before any package is initialized but package runtime, so that
-// initialization is traced too. What is called here must do without initialized variables of other packages: time.ParseDuration, for one, has
-// a map of units. A program that runs with other rights than its caller's takes nothing from the environment.
+// readEnvironment reads FTGO_TRACER and its kin, and switches the tracer on: before any package is
+// initialized but package runtime, so that initialization is traced too. What is called here must
+// do without initialized variables of other packages: time.ParseDuration, for one, has a map of
+// units. A program that runs with other rights than its caller's takes nothing from the
+// environment.
 func readEnvironment() {
 	if rt.Secure {
 		return
@@ -74,8 +76,8 @@ func switchOn(t *tracer) {
 	}
 }
 
-// origin returns what a setting is called: its variable, or the flag of ftgo live or record that set
-// the variable. FTGO_ORIGIN lists these, as FTGO_FILTER=-F,FTGO_THRESHOLD=-T.
+// origin returns what a setting is called: its variable, or the flag of ftgo live or record that
+// set the variable. FTGO_ORIGIN lists these, as FTGO_FILTER=-F,FTGO_THRESHOLD=-T.
 func origin(name string) string {
 	for _, pair := range strings.Split(rt.Getenv("FTGO_ORIGIN"), ",") {
 		if flag, ok := strings.CutPrefix(pair, name+"=-"); ok && len(flag) < 20 {
@@ -85,8 +87,8 @@ func origin(name string) string {
 	return name
 }
 
-// variables are the variables of the environment, in the order in which they are read. set returns what is wrong with a value, to follow the
-// variable's name.
+// variables are the variables of the environment, in the order in which they are read. set returns
+// what is wrong with a value, to follow the variable's name.
 var variables = [...]struct {
 	name string
 	set  func(val string) string
@@ -153,7 +155,8 @@ func parseNumber(val string, lo, hi int, want string) (int, string) {
 	return 0, unwanted(val, want)
 }
 
-// parseDuration parses what time.ParseDuration does, but for signs, without the help of an initialized package time. It returns nanoseconds.
+// parseDuration parses what time.ParseDuration does, but for signs, without the help of an
+// initialized package time. It returns nanoseconds.
 func parseDuration(s string) (ns int64, ok bool) {
 	if s == "0" {
 		return 0, true
@@ -217,9 +220,10 @@ func parseSize(s string) (kilobytes int, ok bool) {
 	return n << shift, true
 }
 
-// checkEnvironment is called when every package has been initialized: what the environment names must be there by now. A program that was asked
-// to trace and cannot is ended before it begins. In a test binary a filter that matches nothing is no reason to fail: of several packages
-// that are tested together, one may not have the function.
+// checkEnvironment is called when every package has been initialized: what the environment names
+// must be there by now. A program that was asked to trace and cannot is ended before it begins. In
+// a test binary a filter that matches nothing is no reason to fail: of several packages that are
+// tested together, one may not have the function.
 func checkEnvironment() {
 	fail := env.failed
 	if fail == "" && env.tracer != "" {
@@ -279,7 +283,8 @@ func checkFiles() string {
 // isTest reports whether the program is one that go test has built.
 func isTest() bool { return bytes.Contains(rt.Symbols(), []byte("\x00testing.(*M).Run\x00")) }
 
-// ending is held while the program ends: several goroutines may end it at once, and none may go on before the trace is written.
+// ending is held while the program ends: several goroutines may end it at once, and none may go on
+// before the trace is written.
 var ending struct {
 	sync.Mutex
 	done bool
@@ -312,8 +317,8 @@ func end() {
 	}
 }
 
-// writeAtEnd writes to the file that a variable of the environment names, %p for the process's number, or to standard error. For the null device
-// nothing is formatted.
+// writeAtEnd writes to the file that a variable of the environment names, %p for the process's
+// number, or to standard error. For the null device nothing is formatted.
 func writeAtEnd(key, path string, write func(io.Writer) error) {
 	if path == os.DevNull {
 		return

@@ -12,14 +12,14 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// An Instance is a trace: a buffer, the tracer that records into it, and what limits that tracer, such
-// as filters, a threshold and goroutines; with options, triggers and a snapshot. Default is always
-// there. NewInstance makes up to 15 others beside it (directories in the kernel's
+// An Instance is a trace: a buffer, the tracer that records into it, and what limits that tracer,
+// such as filters, a threshold and goroutines; with options, triggers and a snapshot. Default is
+// always there. NewInstance makes up to 15 others beside it (directories in the kernel's
 // tracing/instances). Together they have as many tracers with returns as there may be in all, 16.
 //
 // The methods of an Instance may be called at any time and from any goroutine; from callbacks only
-// SetTracer, SetTracingOn, Marker, the getters and those that write. After Remove they return an
-// error, or nothing.
+// SetTracer, SetTracingOn, Marker, the getters and the methods that write. After Remove they return
+// an error, or nothing.
 type Instance struct {
 	name  string
 	home  *traceArray
@@ -27,17 +27,19 @@ type Instance struct {
 	array *traceArray  // home; nil once the instance is removed
 }
 
-// Default is the instance that the functions of this package mean, and the variables FTGO_TRACER and
-// its kin.
+// Default is the instance that the functions of this package mean, and the variables FTGO_TRACER
+// and its kin.
 var Default = &Instance{name: "trace", home: &top, array: &top}
 
-// instances are those that are there. Guarded by ctl.
+// instances lists all instances except Default. Guarded by ctl.
 var instances []*Instance
 
-// instanceBuffer is the size of an instance's buffer unless SetBufferSize says otherwise, kB. Memory is taken as records are made.
+// instanceBuffer is the size of an instance's buffer unless SetBufferSize says otherwise, kB.
+// Memory is taken as records are made.
 const instanceBuffer = 4 << 10
 
-// NewInstance makes an instance (mkdir in tracing/instances). Its name consists of letters, digits, - and _.
+// NewInstance makes an instance (mkdir in tracing/instances). Its name consists of letters, digits,
+// - and _.
 func NewInstance(name string) (*Instance, error) {
 	if rt == nil {
 		return nil, ErrNotInstrumented
@@ -100,8 +102,9 @@ func FindInstance(name string) *Instance {
 	return nil
 }
 
-// Remove removes the instance, and gives its memory back (rmdir in tracing/instances). Calls that are open lose their returns there. It waits for callbacks
-// of a tracer of the program's own, and for whoever reads the buffer.
+// Remove removes the instance, and gives its memory back (rmdir in tracing/instances). Calls that
+// are open lose their returns there. It waits for callbacks of a tracer of the program's own, and
+// for readers of the buffer.
 func (in *Instance) Remove() error {
 	switch {
 	case rt == nil:
@@ -137,7 +140,8 @@ func (in *Instance) Remove() error {
 	return nil
 }
 
-// release makes the array what it was before it was used, but for what is to be had once only. Nobody writes to it.
+// release makes the array what it was before it was used, except what is made once only. No hook
+// writes to it any more.
 func (a *traceArray) release() {
 	rt.Barrier() // for a marker on its way
 	a.removing.Lock()
@@ -192,7 +196,8 @@ func (in *Instance) do(do func(a *traceArray) error) error {
 	return do(in.array)
 }
 
-// write writes what the instance's array has, when nobody need wait for that any more: w may take its time, or use the instance.
+// write writes what the instance's array has, after it has let go of the instance: w may take its
+// time, or use the instance.
 func (in *Instance) write(w io.Writer, write func(*traceArray, io.Writer) error) error {
 	var b bytes.Buffer
 	err := in.do(func(a *traceArray) error { return write(a, &b) })

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// What can be set, read and written of an instance. Each method finds the instance's array, if it is
-// there, and leaves the work to it.
+// What can be set, read and written of an instance. Each method finds the instance's array, if it
+// is there, and leaves the work to it.
 
 // SetTracer switches to another tracer, from any to any, while the program runs (current_tracer):
 // "function_graph", "function", "nop", or one of RegisterTracer. Calls in progress lose nothing but
-// their returns, which no tracer records. Records of another tracer that are still in the buffer are
-// gone; a switch to nop leaves them to be read. Tracers of the program's own may be on in several
-// instances.
+// their returns, which no tracer records. Records of another tracer that are still in the buffer
+// are gone; a switch to nop leaves them to be read. Tracers of the program's own may be on in
+// several instances.
 //
 // The error says which tracers there are if name is not one of them.
 func (in *Instance) SetTracer(name string) error {
@@ -46,14 +46,14 @@ func (in *Instance) CurrentTracer() string {
 //	                         the line, and the last literal there
 //	!glob                    takes out what the patterns before it name
 //
-// A pattern that matches no function is an error, which says why if there is such a function without
-// a hook; the filter stays as it was.
+// A pattern that matches no function is an error, which says why if there is such a function
+// without a hook; the filter stays as it was.
 func (in *Instance) SetFilter(patterns ...string) error {
 	return in.do(func(a *traceArray) error { return a.setFilter(patterns, false, false) })
 }
 
-// AddFilter adds patterns to the filter (>> set_ftrace_filter). When !glob has taken the last function
-// out of it, every function is traced.
+// AddFilter adds patterns to the filter (>> set_ftrace_filter). When !glob has taken the last
+// function out of it, every function is traced.
 func (in *Instance) AddFilter(patterns ...string) error {
 	return in.do(func(a *traceArray) error { return a.setFilter(patterns, false, true) })
 }
@@ -76,7 +76,7 @@ func (in *Instance) SetNotrace(patterns ...string) error {
 	return in.do(func(a *traceArray) error { return a.setFilter(patterns, true, false) })
 }
 
-// AddNotrace adds patterns to those of SetNotrace (>> set_ftrace_notrace).
+// AddNotrace adds patterns to what SetNotrace has set (>> set_ftrace_notrace).
 func (in *Instance) AddNotrace(patterns ...string) error {
 	return in.do(func(a *traceArray) error { return a.setFilter(patterns, true, true) })
 }
@@ -93,8 +93,8 @@ func (in *Instance) Notrace() []string {
 	return v
 }
 
-// SetGraphFunction limits the graph tracer to calls of the functions that the patterns name, and what
-// these call (set_graph_function). Without patterns it traces all calls.
+// SetGraphFunction limits the graph tracer to calls of the functions that the patterns name, and
+// what these call (set_graph_function). Without patterns it traces all calls.
 func (in *Instance) SetGraphFunction(patterns ...string) error {
 	return in.do(func(a *traceArray) error {
 		return a.setGraphPatterns("set_graph_function", patterns, &a.graphFunction)
@@ -154,8 +154,8 @@ func (in *Instance) MaxGraphDepth() int {
 	return v
 }
 
-// SetThreshold limits the graph tracer to calls that take as long or longer (tracing_thresh); 0 is no
-// limit. Their returns are recorded, with their duration, and no entries.
+// SetThreshold limits the graph tracer to calls that take as long or longer (tracing_thresh); 0 is
+// no limit. Their returns are recorded, with their duration, and no entries.
 func (in *Instance) SetThreshold(d time.Duration) error {
 	return in.do(func(a *traceArray) error { return a.setThreshold(d) })
 }
@@ -173,8 +173,8 @@ func (in *Instance) Threshold() time.Duration {
 }
 
 // SetGoroutines limits tracing to the goroutines of these numbers (set_ftrace_pid); without numbers
-// all are traced. With the option function-fork this holds for goroutines, too, that these start from
-// then on. Goid returns the number of a goroutine.
+// all are traced. With the option function-fork this holds for goroutines, too, that these start
+// from then on. Goid returns the number of a goroutine.
 func (in *Instance) SetGoroutines(ids ...uint64) error {
 	return in.do(func(a *traceArray) error { return a.setGoroutines(&a.goroutines, ids) })
 }
@@ -191,7 +191,7 @@ func (in *Instance) Goroutines() []uint64 {
 	return v
 }
 
-// SetNotraceGoroutines excludes goroutines from tracing, also those that SetGoroutines names
+// SetNotraceGoroutines excludes goroutines from tracing, also goroutines that SetGoroutines names
 // (set_ftrace_notrace_pid).
 func (in *Instance) SetNotraceGoroutines(ids ...uint64) error {
 	return in.do(func(a *traceArray) error { return a.setGoroutines(&a.notGoroutines, ids) })
@@ -209,8 +209,9 @@ func (in *Instance) NotraceGoroutines() []uint64 {
 	return v
 }
 
-// SetCPUs limits recording to the Ps of these numbers, which traces show; without numbers all record
-// (tracing_cpumask). A call that is entered on one P and returns on another may lose either record.
+// SetCPUs limits recording to the Ps of these numbers, which traces show; without numbers all
+// record (tracing_cpumask). A call that is entered on one P and returns on another may lose either
+// record.
 func (in *Instance) SetCPUs(cpus ...int) error {
 	return in.do(func(a *traceArray) error { return a.setCPUs(cpus) })
 }
@@ -255,16 +256,16 @@ func (in *Instance) TracingOn() bool {
 //	http.(*conn).*:traceoff:3   does it three times at most, each function that the pattern matches
 //	!main.work:traceoff      takes the trigger back
 //
-// The function's own call is recorded after that, or not. The patterns are those of SetFilter. Triggers
-// have nothing to do with the filters, and need no tracer. A trigger that is taken back with a count
-// is one that was set with any count; without a count, any. traceon and traceoff count only when they
-// change something.
+// The function's own call is recorded after that, or not. The patterns have the form of
+// SetFilter's. Triggers have nothing to do with the filters, and need no tracer. A trigger that is
+// taken back with a count is one that was set with any count; without a count, any. traceon and
+// traceoff count only when they change something.
 func (in *Instance) SetTrigger(spec string) error {
 	return in.do(func(a *traceArray) error { return a.setTrigger(spec) })
 }
 
-// Triggers returns the triggers that are set, as the kernel lists them: function:command:unlimited, or
-// function:command:count=3 for those that have so many times left.
+// Triggers returns the triggers that are set, as the kernel lists them: function:command:unlimited,
+// or function:command:count=3 where so many times are left.
 func (in *Instance) Triggers() []string {
 	var v []string
 	in.do(func(a *traceArray) error { v = a.listTriggers(); return nil })
@@ -272,7 +273,7 @@ func (in *Instance) Triggers() []string {
 }
 
 // SetOption sets an option by the kernel's name, with "no" in front of it to switch it off
-// (trace_options). The options are, those that are on at first marked by a star:
+// (trace_options). The options are, with a star behind the names of options that are on at first:
 //
 //	funcgraph-abstime, funcgraph-cpu*, funcgraph-duration*, funcgraph-overhead*,
 //	funcgraph-overrun, funcgraph-proc, funcgraph-tail, funcgraph-retval-hex, print-parent*,
@@ -283,7 +284,7 @@ func (in *Instance) Triggers() []string {
 //	                     nooverwrite recording stops, and records without room count as dropped
 //	sleep-time*          the profile counts the time that goroutines are off their P
 //	graph-time*          WriteProfile's times are with the calls below
-//	function-fork        SetGoroutines holds for the goroutines, too, that those start
+//	function-fork        SetGoroutines holds for the goroutines, too, that these start
 //	frame-test*          a unique value goes in on a call's entry and is compared on its return;
 //	                     where the two differ, tracing stops (HAVE_FUNCTION_GRAPH_FP_TEST).
 //	                     Only calls of Enter and Exit by hand can make a difference, or a fault
@@ -294,7 +295,7 @@ func (in *Instance) SetOption(name string) error {
 	return in.do(func(a *traceArray) error { return a.setOption(name) })
 }
 
-// Options returns all options as they are set, those that are off with "no" in front.
+// Options returns all options as they are set, with "no" in front of an option that is off.
 func (in *Instance) Options() []string {
 	var v []string
 	in.do(func(a *traceArray) error { v = a.listOptions(); return nil })
@@ -302,10 +303,10 @@ func (in *Instance) Options() []string {
 }
 
 // SetBufferSize sets how much memory records may take, in kilobytes, for all Ps together
-// (buffer_total_size_kb): 1 to 1073741824. It is 16384 for Default and 4096 for others at first. It may
-// be changed while tracing goes on: a larger buffer grows as it is filled, a smaller one gives memory
-// back and loses its oldest records, which count as overwritten. Each P has two pages at the least, of
-// 4 to 64 KiB.
+// (buffer_total_size_kb): 1 to 1073741824. It is 16384 for Default and 4096 for others at first. It
+// may be changed while tracing goes on: a larger buffer grows as it is filled, a smaller one gives
+// memory back and loses its oldest records, which count as overwritten. Each P has two pages at the
+// least, of 4 to 64 KiB.
 //
 // A trace that is recorded into a file does not grow beyond the size that it began with.
 func (in *Instance) SetBufferSize(kilobytes int) error {
@@ -320,11 +321,11 @@ func (in *Instance) BufferSize() int {
 }
 
 // Marker writes a note of the program's own into the trace, in its place among the calls
-// (trace_marker, trace_printk). The arguments are those of fmt.Sprintf. A text of more than 1024 bytes
-// becomes several notes.
+// (trace_marker, trace_printk). The arguments are as fmt.Sprintf takes them. A text of more than
+// 1024 bytes becomes several notes.
 //
-// Marker may be called from anywhere. While no tracer is on, and while tracers are being switched, it
-// does nothing and formats nothing. It allocates as fmt does.
+// Marker may be called from anywhere. While no tracer is on, and while tracers are being switched,
+// it does nothing and formats nothing. It allocates as fmt does.
 func (in *Instance) Marker(format string, args ...any) {
 	if tracing.Load() { // and so what it needs is there
 		in.do(func(a *traceArray) error { a.marker(format, args); return nil })
@@ -332,22 +333,22 @@ func (in *Instance) Marker(format string, args ...any) {
 }
 
 // WriteTrace writes what is in the buffer as the kernel's file "trace" does: in the format of the
-// function or function_graph tracer, a goroutine for the task and a P for the CPU. Calls that have not
-// returned end where the trace does, marked as unfinished. A nil Selection selects all.
+// function or function_graph tracer, a goroutine for the task and a P for the CPU. Calls that have
+// not returned end where the trace does, marked as unfinished. A nil Selection selects all.
 //
-// WriteTrace may be called at any time, also while tracing goes on, and consumes nothing. It returns
-// ErrNotInstrumented in a program without hooks; otherwise errors of w, and of the Selection's
-// patterns.
+// WriteTrace may be called at any time, also while tracing goes on, and consumes nothing. It
+// returns ErrNotInstrumented in a program without hooks; otherwise errors of w, and of the
+// Selection's patterns.
 func (in *Instance) WriteTrace(w io.Writer, s *Selection) error {
 	return in.write(w, func(a *traceArray, w io.Writer) error { return a.writeTrace(w, s) })
 }
 
 // WriteRecording writes what is in the buffer as a file for ftgo replay, report and info, with the
-// names of functions in it. A nil Selection selects all. Recording goes on meanwhile, and nothing is
-// consumed: with a tracer that is always on, this is a flight recorder. Of Default a page is copied at
-// a time, the newest first, and a page that is overwritten before it has been copied is left out; if
-// that happened to all of them, WriteRecording begins again. With Goroutines, Until or Functions in the
-// Selection, and of other instances, the buffer is copied before it is written.
+// names of functions in it. A nil Selection selects all. Recording goes on meanwhile, and nothing
+// is consumed: with a tracer that is always on, this is a flight recorder. Of Default a page is
+// copied at a time, the newest first, and a page that is overwritten before it has been copied is
+// left out; if that happened to all of them, WriteRecording begins again. With Goroutines, Until or
+// Functions in the Selection, and of other instances, the buffer is copied before it is written.
 //
 // WriteRecording may be called at any time and by any number of goroutines. It returns
 // ErrNotInstrumented in a program without hooks; otherwise errors of w, and of the Selection's
@@ -359,14 +360,14 @@ func (in *Instance) WriteRecording(w io.Writer, s *Selection) error {
 	return in.write(w, func(a *traceArray, w io.Writer) error { return a.writeRecording(w, s) })
 }
 
-// TakeSnapshot keeps a copy of the buffer, as the trigger snapshot does, in place of the one that was
-// kept before (echo 1 > snapshot).
+// TakeSnapshot keeps a copy of the buffer, as the trigger snapshot does, in place of the one that
+// was kept before (echo 1 > snapshot).
 func (in *Instance) TakeSnapshot() error {
 	return in.do(func(a *traceArray) error { return a.take() })
 }
 
-// WriteSnapshot writes the copy that TakeSnapshot or the trigger snapshot has kept last as WriteTrace
-// does (the kernel's file snapshot); nothing if none was kept.
+// WriteSnapshot writes the copy that TakeSnapshot or the trigger snapshot has kept last as
+// WriteTrace does (the kernel's file snapshot); nothing if none was kept.
 func (in *Instance) WriteSnapshot(w io.Writer) error {
 	return in.write(w, (*traceArray).writeKept)
 }
@@ -388,16 +389,16 @@ func (in *Instance) Reset() error {
 	return in.do((*traceArray).resetAll)
 }
 
-// ReadStats returns the counts. Those of goroutines, overruns and mismatches are of all instances
-// together. They are zero in a program without hooks.
+// ReadStats returns the counts. The counts of goroutines, overruns and mismatches are of all
+// instances together. They are zero in a program without hooks.
 func (in *Instance) ReadStats() Stats {
 	var s Stats
 	in.do(func(a *traceArray) error { s = a.readStats(); return nil })
 	return s
 }
 
-// ReadCPUStats returns the counts of every P on which a record was made, in their order. Sums of them
-// are exact when nothing is being traced; otherwise they are of almost one moment.
+// ReadCPUStats returns the counts of every P on which a record was made, in their order. Sums of
+// them are exact when nothing is being traced; otherwise they are of almost one moment.
 func (in *Instance) ReadCPUStats() []CPUStats {
 	var v []CPUStats
 	in.do(func(a *traceArray) error { v = a.readCPUStats(); return nil })

@@ -19,7 +19,7 @@ type recordOption struct {
 	on   func(a *traceArray) bool
 }
 
-// recordOptions are all of them. Those whose functions leave the array alone are everybody's.
+// recordOptions are all of them. An option that leaves the array alone is one of all instances.
 func recordOptions() []recordOption {
 	return []recordOption{
 		{"overwrite", func(a *traceArray, on bool) {

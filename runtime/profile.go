@@ -13,10 +13,11 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// The function profile (kernel/trace/ftrace.c, function_profile_enabled): each P counts for itself, in a table by function. It works beside
-// whatever tracer is on.
+// The function profile (kernel/trace/ftrace.c, function_profile_enabled): each P counts for itself,
+// in a table by function. It works beside whatever tracer is on.
 
-// profiler is the profile's state. Written by calls that hold ctl, while nothing that counts is under way.
+// profiler is the profile's state. Written by calls that hold ctl, while nothing that counts is
+// under way.
 type profiler struct {
 	user
 	wanted bool // it is to be on
@@ -115,10 +116,12 @@ func (p *processor) growStats(id uint32) {
 	rt.Unlock()
 }
 
-// StartProfile begins to count the calls of every function, and how long they take, beside whatever tracer is on (function_profile_enabled). What
-// was counted before is kept, until ResetProfile. SetFilter and SetNotrace hold for it, limits of the graph tracer do not.
+// StartProfile begins to count the calls of every function, and how long they take, beside whatever
+// tracer is on (function_profile_enabled). What was counted before is kept, until ResetProfile.
+// SetFilter and SetNotrace hold for it, limits of the graph tracer do not.
 //
-// The option sleep-time, which is on, says that the time counts during which a goroutine is off its P; see SetOption.
+// The option sleep-time, which is on, says that the time counts during which a goroutine is off its
+// P; see SetOption.
 func StartProfile() error { return setProfile(true) }
 
 // StopProfile ends it. What was counted stays.
@@ -192,7 +195,8 @@ func eachStat(do func(p *processor, id uint32, s *hook.Stat)) {
 
 // eachOpenCall calls do with the calls that the profile has entered and that have not returned: how
 // long each has taken so far, and how much of that the calls below it. Return stacks are read while
-// their goroutines use them: their memory stays, a frame is whole or the one before it in its place.
+// their goroutines use them: their memory stays, a frame is whole or the one before it in its
+// place.
 func eachOpenCall(do func(id uint32, d, below uint64)) {
 	if !profile.on() && !profile.wanted {
 		return
@@ -261,12 +265,14 @@ type FuncStats struct {
 	tick float64 // ns
 }
 
-// Percentile returns the duration that q percent of the calls do not exceed, to an eighth of it. q is 0 to 100.
+// Percentile returns the duration that q percent of the calls do not exceed, to an eighth of it. q
+// is 0 to 100.
 func (s *FuncStats) Percentile(q float64) time.Duration {
 	return min(max(time.Duration(tracefile.Percentile(s.hist, q)*s.tick), s.Min), s.Max)
 }
 
-// Profile returns what was counted, the function with the longest total time first. It may be called while counting goes on.
+// Profile returns what was counted, the function with the longest total time first. It may be
+// called while counting goes on.
 func Profile() []FuncStats {
 	if rt == nil || top.header == nil {
 		return nil
@@ -339,8 +345,8 @@ func Profile() []FuncStats {
 	return list
 }
 
-// WriteReport writes what was counted as ftgo report does a trace: all columns, and names in full. Totals are the sums of all calls, also of those
-// that a function makes of itself.
+// WriteReport writes what was counted as ftgo report does a trace: all columns, and names in full.
+// Totals are the sums of all calls, also of calls that a function makes of itself.
 func WriteReport(w io.Writer) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -355,8 +361,9 @@ func WriteReport(w io.Writer) error {
 	})
 }
 
-// WriteProfile writes what was counted as the kernel's files trace_stat/function<cpu> do, all Ps together, names cut off
-// behind 30 bytes as there. With the option nograph-time times are without the calls below.
+// WriteProfile writes what was counted as the kernel's files trace_stat/function<cpu> do, all Ps
+// together, names cut off behind 30 bytes as there. With the option nograph-time times are without
+// the calls below.
 func WriteProfile(w io.Writer) error {
 	if rt == nil {
 		return ErrNotInstrumented

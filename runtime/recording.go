@@ -36,7 +36,8 @@ func (a *traceArray) writeRecording(w io.Writer, sel *Selection) error {
 	if o.Last > 0 {
 		since = now - min(now, ticksOf(int64(o.Last)))
 	}
-	// The metadata comes last, since it names what the pages hold, so the header cannot say how many pages there are.
+	// The metadata comes last, since it names what the pages hold, so the header cannot say how
+	// many pages there are.
 	head, tabs := a.headAndTables()
 	le := binary.LittleEndian
 	le.PutUint64(head[tracefile.HSince:], since)
@@ -91,8 +92,10 @@ type recentPage struct {
 	gen  uint64
 }
 
-// copyRecent copies a page that was found when the array had given memory back so many times, if it is still there and the same. The array is locked for
-// that alone, not while w takes its time: whoever waits for readers may have others wait for it. It reports whether the page was the same.
+// copyRecent copies a page that was found when the array had given memory back so many times, if it
+// is still there and the same. The array is locked for that alone, not while w takes its time: a
+// writer that waits for readers may have others wait for it. It reports whether the page was the
+// same.
 func (a *traceArray) copyRecent(dst []byte, c recentPage, taken int) bool {
 	a.readers.RLock()
 	defer a.readers.RUnlock()
@@ -117,7 +120,8 @@ func (a *traceArray) has(page unsafe.Pointer) bool {
 	return false
 }
 
-// recentPages returns the pages that hold records since a reading of the clock, the newest first, and how often the array has given memory back.
+// recentPages returns the pages that hold records since a reading of the clock, the newest first,
+// and how often the array has given memory back.
 func (a *traceArray) recentPages(since uint64) (list []recentPage, taken int) {
 	a.readers.RLock()
 	defer a.readers.RUnlock()

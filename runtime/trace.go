@@ -119,7 +119,8 @@ func (a *traceArray) snapshot() (head []byte, pages [][]byte, tabs []tracefile.T
 	return head, pages, tabs
 }
 
-// headAndTables copies the header, with a pair of readings of the clock, and describes the functions.
+// headAndTables copies the header, with a pair of readings of the clock, and describes the
+// functions.
 func (a *traceArray) headAndTables() (head []byte, tabs []tracefile.Table) {
 	head = make([]byte, tracefile.HeaderSize)
 	rt.Lock()
@@ -158,8 +159,8 @@ func copyPage(dst, src []byte) {
 	}
 }
 
-// symbol names the function that holds an offset of the text: the one the compiler kept, not those inlined into it, as the kernel's
-// symbols do.
+// symbol names the function that holds an offset of the text: the one that the compiler kept, not
+// one that is inlined into it, as the kernel's symbols do.
 func symbol(off uint32) string {
 	frames := runtime.CallersFrames([]uintptr{rt.Text + uintptr(off)})
 	name := ""

@@ -27,8 +27,8 @@ func handle(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "done")
 }
 
-// With hooks the trace of the slow request alone is written, and of its goroutine; without, why there
-// is none.
+// With hooks the trace of the slow request alone is written, and of its goroutine; without, why
+// there is none.
 func TestSlowRequestsAreWritten(t *testing.T) {
 	hooked := ftrace.SetTracer("function_graph") == nil
 	defer ftrace.SetTracer("nop")
