@@ -17,7 +17,7 @@ import (
 
 // debuginfo PLAIN HOOKED DIR: what a debugger knows of the packages below DIR is in HOOKED as in
 // PLAIN: every line with code, and the declaration of every function. No line of HOOKED lies
-// outside of a file of DIR that PLAIN knows, but for the table's.
+// outside of a file of DIR that PLAIN knows, except the table's.
 func debuginfo(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 || neg {
 		ts.Fatalf("usage: debuginfo PLAIN HOOKED DIR")

@@ -16,7 +16,7 @@ import (
 )
 
 // killed PROGRAM N: the program (internal/testprog/killed) records into a file and is killed, N
-// times, each at another moment. Whatever it had committed is in the file: each goroutine's calls
+// times, each at another moment. What it had committed is in the file: each goroutine's calls
 // in order and nested, and as many as it had counted itself, or one more.
 func killed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {

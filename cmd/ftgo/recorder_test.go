@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// BenchmarkRecorder says what recording costs, beside what it cannot cost less than, measured in
-// turns in one program (internal/testprog/floor):
+// BenchmarkRecorder measures what recording costs beside its floor, in turns in one program
+// (internal/testprog/floor):
 //
 //	go test ./cmd/ftgo -run '^$' -bench Recorder
 func BenchmarkRecorder(b *testing.B) {

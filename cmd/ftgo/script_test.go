@@ -74,7 +74,7 @@ func TestScripts(t *testing.T) {
 			case "downloaded":
 			case "root":
 				return os.Geteuid() == 0, nil
-			case "long": // what takes long is wanted, too
+			case "long": // parts that take long are to run, too
 				return os.Getenv("FTGO_LONG") != "", nil
 			case "mount": // a file system can be mounted
 				return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", bin).Run() == nil, nil
@@ -218,8 +218,8 @@ func graph(ts *testscript.TestScript, neg bool, args []string) {
 // braceName is the name behind a brace that says no more: neither a value nor how the call ended.
 var braceName = regexp.MustCompile(`\} /\* [^ ]+[^: ] \*/`)
 
-// same A B: two files of stack traces are the same but for what normal takes out. For sameframes
-// that is also what the runtime does not print of a call that is inlined.
+// same A B: two files of stack traces are the same, except what normal takes out. For sameframes
+// that includes what the runtime does not print of a call that is inlined.
 func same(normal func(string) string) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		a, b := normal(ts.ReadFile(args[0])), normal(ts.ReadFile(args[1]))

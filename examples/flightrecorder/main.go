@@ -1,5 +1,7 @@
-// Flightrecorder is an HTTP server whose graph tracer is always on, into a ring of 32 MiB. A middleware saves what the ring holds of a request that
-// was slower than a limit: after the fact, and with what every other goroutine did meanwhile. /report is slow every third time.
+// Flightrecorder is an HTTP server with a graph tracer that is always on. The buffer is a ring of
+// 32 MiB. When a request has taken longer than a limit, a middleware saves what the ring holds
+// since the request began: what its goroutine did, and every other one. /report is slow every third
+// time.
 //
 //	ftgo run -inline=hook ./examples/flightrecorder -addr localhost:8080 -slow 20ms -dir /tmp &
 //	curl 'localhost:8080/report?[1-3]'
@@ -41,7 +43,8 @@ func record() error {
 	return ftrace.SetTracer("function_graph")
 }
 
-// saver saves traces of slow requests, one at a time; a request that is slow while another's is being saved is let go.
+// saver saves traces of slow requests, one at a time. It saves no trace of a request that ends
+// while it is saving another.
 type saver struct {
 	limit time.Duration
 	dir   string

@@ -15,7 +15,8 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// Of three requests the slow one's trace is saved. The test means something in a build with hooks alone: ftgo test ./examples/flightrecorder.
+// Of three requests the slow one's trace is saved. Without hooks the test is skipped; run it with
+// "ftgo test ./examples/flightrecorder".
 func TestSlowRequestIsSaved(t *testing.T) {
 	if err := record(); errors.Is(err, ftrace.ErrNotInstrumented) {
 		t.Skip(err)

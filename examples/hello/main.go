@@ -2,11 +2,11 @@
 //
 //	ftgo live ./examples/hello
 //
-// Its small functions are kept out of their callers with go:noinline, so that a build that leaves inlined functions alone shows the same
-// graph as one that hooks every function.
+// go:noinline keeps its small functions out of their callers. So a build that leaves inlined
+// functions alone shows the same graph as one that hooks every function.
 //
-// It imports the library, so that "go build -toolexec ftgo" is enough to build it with hooks and trace it through FTGO_TRACER; for
-// "ftgo live" and "ftgo build" it need not.
+// It imports the library, so that FTGO_TRACER traces it when it was built with
+// "go build -toolexec ftgo". For "ftgo live" and "ftgo build" it would not have to.
 package main
 
 import (

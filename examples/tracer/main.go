@@ -1,4 +1,5 @@
-// Tracer registers a tracer of its own, which finds the functions that take the most time of their own.
+// Tracer registers a tracer of its own, which adds up how often each function was called and how
+// long its calls took.
 //
 //	ftgo run -inline=hook ./examples/tracer
 package main
@@ -14,7 +15,8 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// profile adds up what a graph tracer's return callback tells it. Callbacks run on the traced goroutines, many at once.
+// profile adds up what a graph tracer's return callback is told. Callbacks run on the traced
+// goroutines, many at once.
 type profile struct {
 	mu    sync.Mutex
 	total map[*ftrace.Func]time.Duration

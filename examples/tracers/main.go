@@ -1,5 +1,6 @@
-// Tracers has three tracers on at once, each with functions of its own: one counts, one finds calls that waited, with a time that it keeps for each call, and an
-// instance records what a single goroutine does.
+// Tracers has three tracers on at once, each with functions of its own. One counts calls. One finds
+// calls that waited, by a time that it keeps for each call. The third is an instance, which records
+// what a single goroutine does.
 //
 //	ftgo run -inline=hook ./examples/tracers
 package main

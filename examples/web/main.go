@@ -1,5 +1,6 @@
-// Web is an HTTP server that traces one slow request while it serves others: /report is slow now and then, and
-// /trace?path=/report&over=20ms turns the graph tracer on until a request of that path takes that long, and answers with its trace.
+// Web is an HTTP server that traces one slow request while it serves others. /report is slow every
+// third time. /trace?path=/report&over=20ms waits until a request of that path takes that long or
+// longer, with the graph tracer on while one is served, and answers with the trace of that request.
 //
 //	ftgo run -inline=hook ./examples/web -addr localhost:8080 &
 //	curl 'localhost:8080/trace?path=/report&over=20ms'
@@ -30,7 +31,7 @@ func main() {
 type server struct {
 	mux    *http.ServeMux
 	mu     sync.Mutex
-	waiter *waiter // who waits for a slow request, nil if nobody does
+	waiter *waiter // the client that waits for a slow request; nil if none does
 	hits   atomic.Int64
 }
 
@@ -47,7 +48,8 @@ func newServer() http.Handler {
 	return s.traced(s.mux)
 }
 
-// traced is the middleware: it runs a request that somebody waits for under the graph tracer.
+// traced is the middleware. It runs a request under the graph tracer if a client waits for the
+// trace of such a request.
 func (s *server) traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()

@@ -12,7 +12,8 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// A slow request's trace shows the call that was slow. The test means something in a build with hooks alone: ftgo test ./examples/web.
+// A slow request's trace shows the call that was slow. Without hooks the test is skipped; run it
+// with "ftgo test ./examples/web".
 func TestTraceOfASlowRequest(t *testing.T) {
 	if errors.Is(ftrace.SetTracer("nop"), ftrace.ErrNotInstrumented) {
 		t.Skip(ftrace.ErrNotInstrumented)

@@ -7,8 +7,8 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// Symbols returns what names functions of a trace whose program is where it was; nil if the trace
-// does not say where that is.
+// Symbols returns a function that names functions of a trace, from the file of the traced program.
+// It returns nil if the trace does not say where that file is.
 func Symbols(t *tracefile.Trace) func(off uint32) string {
 	if exe := t.Exe(); exe != "" {
 		return symbols(exe)

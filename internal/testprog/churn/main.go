@@ -1,6 +1,8 @@
-// Churn lets everything that the recorder can do happen at once, for as long as its argument says: goroutines come and go, panic, recover, exit
-// and grow their stacks, while others switch tracers and the profile, change filters and limits, resize the buffer, take snapshots, consume
-// records and collect garbage. In the end the counts must add up, and every snapshot must have been whole.
+// Churn does everything that the recorder can do at once, for as long as its argument says.
+// Goroutines come and go, panic, recover, exit and grow their stacks. Meanwhile others switch
+// tracers and the profile, change filters and limits, resize the buffer, take snapshots, consume
+// records and collect garbage. In the end the counts must add up, and every snapshot must have been
+// whole.
 package main
 
 import (
@@ -107,14 +109,14 @@ func main() {
 }
 
 var (
-	audit                         sync.RWMutex // held by whoever does something
+	audit                         sync.RWMutex // each action holds it for reading
 	written, overwritten, dropped uint64
 	own                           atomic.Int64
 	counts                        [16]atomic.Uint64
 	snapshots, lines              atomic.Uint64
 )
 
-// adds checks while nothing else happens that the counts add up.
+// adds checks that the counts add up, while no action is under way.
 func adds() {
 	audit.Lock()
 	defer audit.Unlock()
@@ -279,7 +281,7 @@ func collector(r *rand.Rand) {
 	time.Sleep(time.Duration(r.IntN(10)) * time.Millisecond)
 }
 
-// life is the goroutines' doing.
+// life starts goroutines that work and end.
 //
 //go:noinline
 func life(r *rand.Rand) {

@@ -1,7 +1,12 @@
-// Floor measures what a traced call costs beside what it cannot cost less than: for the graph tracer and the profile two readings of the clock and
-// two records of 16 bytes, for the function tracer one of each; how well two goroutines on two cores do beside one; and what goroutines cost that
-// have made traced calls. All that is compared is measured in turns, and medians are printed, a line each: a name, and pairs of value and unit as in
-// the benchmarks of package testing.
+// Floor measures three things:
+//
+//   - what a traced call costs beside its floor: two readings of the clock and two records of
+//     16 bytes for the graph tracer and the profile, one of each for the function tracer
+//   - how much more two goroutines on two cores get done than one
+//   - the memory of goroutines that have made traced calls
+//
+// What is compared is measured in turns. Each line that is printed is a median: a name, and pairs
+// of value and unit as in the benchmarks of package testing.
 package main
 
 import (
@@ -34,7 +39,7 @@ func plain(n int) int { return n + 1 }
 //go:noinline
 func hooked(n int) int { return n + 1 }
 
-// floorGraph is what the graph tracer must do around a call.
+// floorGraph does around a call what the graph tracer must do at least.
 //
 //go:noinline
 //go:norace
@@ -45,7 +50,7 @@ func floorGraph(n int) int {
 	return n
 }
 
-// floorFunction is what the function tracer must do.
+// floorFunction does on a call what the function tracer must do at least.
 //
 //go:noinline
 //go:norace
@@ -124,8 +129,9 @@ func main() {
 			})
 		}
 	}
-	// beyond is what a case takes beyond the plain call, by the median of all rounds or the fastest of them: on a machine that is shared the
-	// former says how it was, the latter what it takes when nobody else is there.
+	// beyond is what a case takes beyond the plain call, by the median of all rounds or by the
+	// fastest. On a shared machine the median includes what other programs took away, and the
+	// fastest round does not.
 	beyond := func(i int, of func([]float64) float64) float64 { return of(cases[i].ns) - of(cases[0].ns) }
 	for i, c := range cases[1:] {
 		i++
@@ -142,7 +148,8 @@ func main() {
 	goroutines()
 }
 
-// tracers measures what a call costs that several tracers want, each with a callback that does nothing.
+// tracers measures what a call costs when several tracers want it, each with a callback that does
+// nothing.
 func tracers() {
 	numbers := []int{1, 2, 8, 32}
 	ns := make([][]float64, len(numbers))
@@ -220,7 +227,8 @@ func parallel(goroutines int, f func(int) int, n int) time.Duration {
 	return time.Since(start)
 }
 
-// goroutines measures what 100,000 parked goroutines cost beyond what they do without tracing, and a million that end.
+// goroutines measures the memory that 100,000 parked goroutines take beyond what they take without
+// tracing, and the memory that a million goroutines leave behind when they end.
 func goroutines() {
 	park("nop", 100_000) // makes what the runtime keeps for as many
 	without, stacks := park("nop", 100_000)
@@ -234,7 +242,8 @@ func goroutines() {
 	check(ftrace.SetTracer("nop"))
 }
 
-// outside is the memory that the library has, among other things of the runtime's own that do not lie on the heap.
+// outside returns how much memory outside the heap counts as other memory of the runtime. The
+// library's is part of it.
 func outside() float64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -252,7 +261,8 @@ func churn(n int) {
 	}
 }
 
-// park returns by how many bytes the runtime's other memory, and the stacks, grow for each of n goroutines that have called and wait.
+// park has n goroutines make a traced call and wait. It returns by how many bytes the runtime's
+// other memory, and the stacks, grow for each of them.
 func park(tracer string, n int) (other, stacks float64) {
 	check(ftrace.SetTracer(tracer))
 	_ = hooked(1)

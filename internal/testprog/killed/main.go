@@ -1,5 +1,6 @@
-// Killed calls on and on, on several goroutines, and counts in a file that it shares, named by COUNTS, how many calls each has made: until it is
-// killed. A counter is its goroutine's number, and the count.
+// Killed makes calls on several goroutines until it is killed. The variable COUNTS names a file
+// that it maps. There it counts how many calls each goroutine has made. A counter is two words: the
+// goroutine's number, and the count.
 package main
 
 import (

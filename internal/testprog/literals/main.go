@@ -1,5 +1,6 @@
-// Literals has function literals left in every way there is: by each of their returns, out of loops, by panics that are recovered nearby, far away
-// or in functions without hooks, and by runtime.Goexit. It prints how deep the return stack is in between.
+// Literals leaves function literals in every way there is: by each of their returns, out of loops,
+// by panics that are recovered nearby, far away or in functions without hooks, and by
+// runtime.Goexit. It prints how deep the return stack is in between.
 package main
 
 import (
@@ -39,7 +40,8 @@ func alone(f func()) (r any) {
 	return nil
 }
 
-// wait waits until the other goroutines have ended, without a hook: the trace has what they tell before what comes next.
+// wait waits until the other goroutines have ended. It has no hook. In the trace their calls come
+// before the calls that follow.
 //
 //go:norace
 func wait() {

@@ -1,5 +1,6 @@
-// Stress lets 10,000 goroutines call, panic, recover and end through runtime.Goexit, in functions and in literals, first while another
-// goroutine switches tracers and depths, then under a tracer that counts entries and returns.
+// Stress runs 10,000 goroutines that call, panic, recover and end through runtime.Goexit, in
+// functions and in literals: first while another goroutine switches tracers and depths, then under
+// a tracer that counts entries and returns.
 package main
 
 import (
@@ -54,7 +55,8 @@ func run(n int) error {
 	}
 	entries.Store(0)
 	returns.Store(0)
-	// What is still to return when the last goroutine says that it is done is left out of the count.
+	// These functions may still be returning when the last goroutine says that it is done. They are
+	// left out of the count.
 	if err := errors.Join(ftrace.SetNotrace("main.main", "main.run", "main.goroutines*", "main.worker"), ftrace.SetTracer("count")); err != nil {
 		return err
 	}
@@ -69,7 +71,7 @@ func run(n int) error {
 	return nil
 }
 
-// switcher switches whatever can be switched until it is told to stop.
+// switcher switches tracers, depths and other settings until it is told to stop.
 func switcher(stop chan struct{}) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	names := ftrace.AvailableTracers()

@@ -1,4 +1,5 @@
-// Switching stops, starts and switches tracers in the middle of nested calls, and checks that every return stack is empty at its end.
+// Switching stops, starts and switches tracers in the middle of nested calls. It checks that every
+// return stack is empty at its end.
 package main
 
 import (
@@ -58,7 +59,8 @@ func tracer(name string) func() {
 	}
 }
 
-// nest calls itself n deep; at some depths it does something on the way in, and calls further functions.
+// nest calls itself n deep. At some depths it switches something on the way in, and calls further
+// functions.
 //
 //go:noinline
 func nest(n int, at map[int]func()) {
