@@ -8,7 +8,10 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// noMatch is the error for patterns that match nothing, and which of them it is. One that waits for a package (:mod:) is none.
+// This file says what is wrong with the patterns of a filter, and what would be near them.
+
+// noMatch returns an error for the first pattern that matches no function, and the pattern's index.
+// A pattern that waits for a package (:mod:) is no error.
 func noMatch(what string, list patterns) (at int, err error) {
 	for i, p := range list {
 		found, waits := false, p.mod != "" && strings.Contains(p.text, ":mod:")
@@ -43,7 +46,7 @@ func noMatch(what string, list patterns) (at int, err error) {
 	return 0, nil
 }
 
-// nearest returns up to three function names that resemble a glob.
+// nearest returns up to three names of functions that resemble a glob.
 func nearest(glob string) []string {
 	type candidate struct {
 		name string
@@ -65,9 +68,10 @@ func nearest(glob string) []string {
 	return names
 }
 
+// lastName returns what follows the last dot of a name.
 func lastName(s string) string { return s[strings.LastIndexByte(s, '.')+1:] }
 
-// distance is the number of characters to insert, delete or replace to make a of b.
+// distance returns the number of characters to insert, delete or replace to make a of b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -88,7 +92,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// refuse logs what was wrong with a list of patterns.
+// refuse logs err, which says what is wrong with texts[i], and returns it.
 func refuse(what string, texts []string, i int, err error) error {
 	pos := 0
 	for _, s := range texts[:i] {
