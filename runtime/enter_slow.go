@@ -7,7 +7,8 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// What the functions of enter.go do when something has to be made first: a state, room in a page or on a return stack.
+// This file holds the functions of enter.go in full: they also make what may have to be made first,
+// which is a state, room in a page, or room on a return stack.
 
 // functionSlow is functionEnter in full.
 func functionSlow(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
@@ -18,11 +19,12 @@ func functionSlow(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, n
 	if !p.ready(g, now) {
 		return 0
 	}
-	p.put(g, now<<8|tracefile.KindFunction, uint64(site.ID)|uint64(textOffset(parent))<<32)
+	p.put(g, now<<hook.ClockShift|tracefile.KindFunction, uint64(site.ID)|uint64(textOffset(parent))<<32)
 	return 0
 }
 
-// graphSlow is graphEnter in full. A call whose record finds no room is pushed all the same, so that its return may.
+// graphSlow is graphEnter in full. A call is pushed also when its record finds no room, so that its
+// return may be recorded.
 func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr {
 	if stopped() {
 		return 0
@@ -32,16 +34,7 @@ func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr 
 		return 0
 	}
 	if p.ready(g, now) {
-		p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
+		p.put(g, now<<hook.ClockShift|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
 	}
 	return g.push(site, now, rt.Mode, top.graph)
-}
-
-// returned is the second word of a return's record.
-func returned(g *goroutine, f *hook.Frame) uint64 {
-	w := uint64(function(f).ID) | uint64(g.Depth)<<32 | uint64(min(f.Over, tracefile.MaxOverrun))<<48
-	if g.Panics != 0 {
-		w |= tracefile.Panicked
-	}
-	return w
 }

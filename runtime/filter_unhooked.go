@@ -8,10 +8,12 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// whyUnhooked explains why a pattern that matches no hooked function matches one of the program's
-// all the same; "" if it does not. What the build left alone stands in the tables with its reason.
-// The rest is found among the names that the program carries for its stack traces, which include
-// those of inlined functions.
+// This file says why a function that a filter names has no hook.
+
+// whyUnhooked explains why a pattern that matches no hooked function matches another function of
+// the program; "" if it does not. The functions that the build left alone stand in the tables with
+// their reasons. The others stand among the names that the program carries for its stack traces,
+// which include the names of inlined functions.
 func whyUnhooked(p pattern) (why string) {
 	if p.line > 0 || p.mod != "" {
 		return ""
@@ -56,22 +58,4 @@ func whyNone(path string) string {
 		return "its package was built without hooks; look at the flag -pkg of the build"
 	}
 	return "it belongs to the standard library, which is hooked with -std, or to a package that was built without hooks"
-}
-
-// splitName splits a function's full name into import path and name within the package.
-func splitName(full string) (path, name string) {
-	slash := strings.LastIndexByte(full, '/') + 1
-	if i := strings.IndexByte(full, '['); i >= 0 && i < slash { // type arguments have paths of their own
-		slash = strings.LastIndexByte(full[:i], '/') + 1
-	}
-	dot := strings.IndexByte(full[slash:], '.')
-	if dot < 0 {
-		return full, ""
-	}
-	return full[:slash+dot], full[slash+dot+1:]
-}
-
-// nameIn returns the name of a function of a package.
-func nameIn(path, name string) funcName {
-	return funcName{full: path + "." + name, short: strings.LastIndexByte(path, '/') + 1, bare: len(path) + 1}
 }
