@@ -119,14 +119,14 @@ func (d *dispatch) record(u *user, p *processor) {
 	switch u.kind {
 	case recordsCalls:
 		if p = p.in(u.array); u.records(p) && p.ready(g, d.now) {
-			p.add(g, d.now<<8|tracefile.KindFunction, uint64(d.site.ID)|uint64(textOffset(d.parent))<<32)
+			p.add(g, d.now<<hook.ClockShift|tracefile.KindFunction, uint64(d.site.ID)|uint64(textOffset(d.parent))<<32)
 		}
 	case recordsReturns:
 		if !d.follows(u) {
 			return
 		}
 		if p = p.in(u.array); u.threshold == 0 && u.records(p) && p.ready(g, d.now) {
-			p.add(g, d.now<<8|tracefile.KindEntry, uint64(d.site.ID)|uint64(d.depth)<<32)
+			p.add(g, d.now<<hook.ClockShift|tracefile.KindEntry, uint64(d.site.ID)|uint64(d.depth)<<32)
 		}
 		d.want |= u.graph
 	case counting:
@@ -365,15 +365,17 @@ func (p *processor) putReturn(g *goroutine, f *hook.Frame, now uint64, u *user) 
 	if now-f.Start < u.threshold {
 		return
 	}
-	r := [4]uint64{now<<8 | tracefile.KindReturn, returned(g, f)}
+	kind := uint64(tracefile.KindReturn)
+	r := [4]uint64{1: returned(g, f)}
 	if u.threshold > 0 {
-		r[0], r[2] = now<<8|tracefile.KindSpan, f.Start
+		kind, r[2] = tracefile.KindSpan, f.Start
 	}
 	if u.values && g.Kept == f.Token {
-		r[0], r[3] = now<<8|tracefile.KindValue, uint64(g.Value)
+		kind, r[3] = tracefile.KindValue, uint64(g.Value)
 	}
+	r[0] = now<<hook.ClockShift | kind
 	switch {
-	case uint8(r[0]) == tracefile.KindReturn:
+	case kind == tracefile.KindReturn:
 		if p.ready(g, now) {
 			p.add(g, r[0], r[1])
 		}
@@ -382,6 +384,15 @@ func (p *processor) putReturn(g *goroutine, f *hook.Frame, now uint64, u *user) 
 		g.sequence(p.array).seq++
 		p.commit(2, 1)
 	}
+}
+
+// returned is the second word of a return's record.
+func returned(g *goroutine, f *hook.Frame) uint64 {
+	w := uint64(function(f).ID) | uint64(g.Depth)<<32 | uint64(min(f.Over, tracefile.MaxOverrun))<<48
+	if g.Panics != 0 {
+		w |= tracefile.Panicked
+	}
+	return w
 }
 
 // Data of calls lies in blocks of 64 bytes beside the return stack: a call's first block belongs to the first tracer that wants its return, and

@@ -39,7 +39,7 @@ func functionEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, 
 	if g == nil || p == nil || stopped() || g.Turn != p.Turn || p.full() {
 		return functionSlow(site, slot, proc, parent, now)
 	}
-	p.put(g, now<<8|tracefile.KindFunction, uint64(site.ID)|uint64(textOffset(parent))<<32)
+	p.put(g, now<<hook.ClockShift|tracefile.KindFunction, uint64(site.ID)|uint64(textOffset(parent))<<32)
 	return 0
 }
 
@@ -49,7 +49,7 @@ func graphEnter(site *hook.Site, slot, proc *unsafe.Pointer, _ uintptr, now uint
 	if g == nil || p == nil || stopped() || g.Turn != p.Turn || p.full() || uintptr(g.Top) >= g.End {
 		return graphSlow(site, slot, proc, now)
 	}
-	p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
+	p.put(g, now<<hook.ClockShift|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
 	return g.push(site, now, rt.Mode, top.graph)
 }
 
@@ -82,7 +82,7 @@ func graphExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	}
 	g.Depth--
 	g.Top = unsafe.Pointer(f)
-	p.put(g, now<<8|tracefile.KindReturn, uint64(function(f).ID)|uint64(g.Depth)<<32)
+	p.put(g, now<<hook.ClockShift|tracefile.KindReturn, uint64(function(f).ID)|uint64(g.Depth)<<32)
 }
 
 // exitStub pops, and does nothing else.

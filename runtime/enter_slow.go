@@ -18,7 +18,7 @@ func functionSlow(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, n
 	if !p.ready(g, now) {
 		return 0
 	}
-	p.put(g, now<<8|tracefile.KindFunction, uint64(site.ID)|uint64(textOffset(parent))<<32)
+	p.put(g, now<<hook.ClockShift|tracefile.KindFunction, uint64(site.ID)|uint64(textOffset(parent))<<32)
 	return 0
 }
 
@@ -32,16 +32,7 @@ func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr 
 		return 0
 	}
 	if p.ready(g, now) {
-		p.put(g, now<<8|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
+		p.put(g, now<<hook.ClockShift|tracefile.KindEntry, uint64(site.ID)|uint64(g.Depth)<<32)
 	}
 	return g.push(site, now, rt.Mode, top.graph)
-}
-
-// returned is the second word of a return's record.
-func returned(g *goroutine, f *hook.Frame) uint64 {
-	w := uint64(function(f).ID) | uint64(g.Depth)<<32 | uint64(min(f.Over, tracefile.MaxOverrun))<<48
-	if g.Panics != 0 {
-		w |= tracefile.Panicked
-	}
-	return w
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/ftgo/ftgo/internal/hook"
 )
@@ -88,41 +87,6 @@ func setMask(t *hook.Table, i uint32, bit uint32, on bool) {
 		m = 1
 	}
 	rt.Mask(maskOf(t, i), m)
-}
-
-// eachName calls do with the full name of every hooked function, until it returns false. The name is good until do returns.
-func eachName(do func(full string) bool) {
-	more := true
-	eachTable(func(t *hook.Table) {
-		if more {
-			eachNameOf(t, func(n *funcName) { more = more && do(n.full) })
-		}
-	})
-}
-
-// eachNameOf calls do with the name of every hooked function of a package. The name is good until do returns: a filter on a hundred thousand
-// functions is to take no longer than the scheduler lets a goroutine run, and leave no garbage.
-func eachNameOf(t *hook.Table, do func(n *funcName)) {
-	full := append(append(make([]byte, 0, 256), t.Path...), '.')
-	n := funcName{short: strings.LastIndexByte(t.Path, '/') + 1, bare: len(full)}
-	for names := t.Names; names != ""; {
-		row := names
-		if end := strings.IndexByte(names, '\n'); end >= 0 {
-			row, names = names[:end], names[end+1:]
-		} else {
-			names = ""
-		}
-		end := len(row) - 1 // the line's number is short
-		for end >= 0 && row[end] != ' ' {
-			end--
-		}
-		if end >= 0 && row[0] != '\t' {
-			full = append(full[:n.bare], row[:end]...)
-			n.full = unsafe.String(&full[0], len(full))
-			do(&n)
-			n.i++
-		}
-	}
 }
 
 // setFilter sets a filter, or adds to it.

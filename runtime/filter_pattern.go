@@ -27,14 +27,6 @@ type pattern struct {
 // patterns are the patterns of a filter, in the order in which they came: the last that matches a function decides.
 type patterns []pattern
 
-// funcName is a function's name: the full one, and where in it begins the name with the last element of the import path alone, as stack traces show
-// it, and the one within the package.
-type funcName struct {
-	i           uint32 // number within the package
-	full        string
-	short, bare int
-}
-
 // parsePatterns parses the patterns of a filter.
 func parsePatterns(texts []string) patterns {
 	list := make(patterns, 0, len(texts))
@@ -185,6 +177,19 @@ func (l patterns) of(t *hook.Table) (in bool, rest patterns) {
 		}
 	}
 	return in, rest
+}
+
+// each calls do with the number of every function of a package that the patterns match.
+func (l patterns) each(t *hook.Table, do func(id uint32)) {
+	in, rest := l.of(t)
+	if !in && len(rest) == 0 {
+		return
+	}
+	eachNameOf(t, func(n *funcName) {
+		if rest.match(in, n) {
+			do(t.Base + n.i)
+		}
+	})
 }
 
 // texts returns the patterns as they were given.

@@ -57,21 +57,3 @@ func whyNone(path string) string {
 	}
 	return "it belongs to the standard library, which is hooked with -std, or to a package that was built without hooks"
 }
-
-// splitName splits a function's full name into import path and name within the package.
-func splitName(full string) (path, name string) {
-	slash := strings.LastIndexByte(full, '/') + 1
-	if i := strings.IndexByte(full, '['); i >= 0 && i < slash { // type arguments have paths of their own
-		slash = strings.LastIndexByte(full[:i], '/') + 1
-	}
-	dot := strings.IndexByte(full[slash:], '.')
-	if dot < 0 {
-		return full, ""
-	}
-	return full[:slash+dot], full[slash+dot+1:]
-}
-
-// nameIn returns the name of a function of a package.
-func nameIn(path, name string) funcName {
-	return funcName{full: path + "." + name, short: strings.LastIndexByte(path, '/') + 1, bare: len(path) + 1}
-}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/ftgo/ftgo/internal/hook"
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
@@ -37,7 +38,7 @@ func (p *processor) markText(g *goroutine, text string) {
 // mark writes a marker.
 func (p *processor) mark(g *goroutine, text string) {
 	now := rt.Clock()
-	w0, w1 := now<<8|tracefile.KindMarker, uint64(len(text))|uint64(g.Depth)<<32
+	w0, w1 := now<<hook.ClockShift|tracefile.KindMarker, uint64(len(text))|uint64(g.Depth)<<32
 	size, extra := tracefile.Size(w0, w1)
 	if !p.reserve(g, now, size) {
 		return

@@ -80,7 +80,7 @@ func (p *processor) reserve(g *goroutine, now uint64, size uint32) bool {
 		return false
 	}
 	r := (*[6]uint64)(p.At)
-	r[0], r[1] = now<<8|kind, g.id
+	r[0], r[1] = now<<hook.ClockShift|kind, g.id
 	r[2], r[3] = uint64(g.start)|t.seq<<32, g.parent
 	if kind == tracefile.KindNamed {
 		*(*[len(g.name)]byte)(unsafe.Pointer(&r[4])) = g.name

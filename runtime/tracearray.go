@@ -23,6 +23,9 @@ type traceArray struct {
 	processors  *processor     // all of them. Guarded by the runtime lock
 	spareHeader unsafe.Pointer // of the instance before
 
+	meta     unsafe.Pointer // page of metadata that is being filled; nil before the first
+	metaUsed uint32         // bytes of metadata in it
+
 	before uint64 // records of all goroutines when the buffer was last emptied
 	ended  uint64 // records of goroutines that have ended
 

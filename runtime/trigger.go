@@ -166,15 +166,7 @@ func (r *triggerRule) takesBack(o *triggerRule) bool {
 
 // each calls do with the numbers of those of a package's functions that the rule is for.
 func (r *triggerRule) each(t *hook.Table, do func(id uint32)) {
-	in, rest := patterns{r.pattern}.of(t)
-	if !in && len(rest) == 0 {
-		return
-	}
-	eachNameOf(t, func(n *funcName) {
-		if rest.match(in, n) {
-			do(t.Base + n.i)
-		}
-	})
+	patterns{r.pattern}.each(t, do)
 }
 
 // addTo adds a rule's triggers; one that is there already begins to count anew.
