@@ -8,9 +8,10 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// hooks binds this library to the hooks of the program: the symbol is the patched runtime's, and since this declaration of it has
-// content, the linker takes this one. The functions in it are bound before any init function runs, and run before this package
-// is initialized, so what they touch is static and needs no initialization.
+// hooks binds this library to the hooks of the program. The symbol belongs to the patched runtime,
+// which declares it without content. This declaration has content, so the linker takes it. The
+// functions in hooks are bound before any init function runs, and are called before this package is
+// initialized: what they touch is static and needs no initialization.
 //
 //go:linkname hooks runtime.ftgo_hooks
 var hooks = hook.Hooks{
@@ -29,10 +30,11 @@ var hooks = hook.Hooks{
 // rt is what the patched runtime offers; nil in a program without hooks.
 var rt *hook.Runtime
 
-// tables links the tables of the hooked packages, in the order of their registration. Written with the runtime lock held.
+// tables links the tables of the hooked packages, in the order of their registration. It is written
+// with the runtime lock held.
 var tables struct {
 	first, last *hook.Table
-	sites       uint32 // numbers given out
+	sites       uint32 // function numbers given out
 }
 
 // attach is called when package runtime initializes.
@@ -49,7 +51,8 @@ func attach(r *hook.Runtime) {
 	readEnvironment()
 }
 
-// register gives the functions of a package their numbers, and applies the filters that are in force.
+// register gives the functions of a package their numbers, and applies the filters that are in
+// force.
 func register(t *hook.Table) {
 	if rt == nil || t.ABI != hook.ABI {
 		return
@@ -85,7 +88,7 @@ func register(t *hook.Table) {
 	})
 }
 
-// describe writes a table into the trace's metadata.
+// describe writes a table into the trace's metadata, if the trace is a file.
 func describe(t *hook.Table) {
 	if !top.mapped() {
 		return
@@ -96,14 +99,17 @@ func describe(t *hook.Table) {
 	rt.Unlock()
 }
 
+// describeTable returns a table as traces hold it.
 func describeTable(t *hook.Table) tracefile.Table {
 	return tracefile.Table{Base: t.Base, N: t.N, Kept: t.Kept, Alone: t.Alone, Path: t.Path, Names: t.Names}
 }
 
+// siteOf returns the site of a package's i'th function.
 func siteOf(t *hook.Table, i uint32) *hook.Site {
 	return (*hook.Site)(unsafe.Add(unsafe.Pointer(t.Sites), uintptr(i)*unsafe.Sizeof(hook.Site{})))
 }
 
+// maskOf returns the mask of a package's i'th function.
 func maskOf(t *hook.Table, i uint32) *uint8 {
 	return (*uint8)(unsafe.Add(unsafe.Pointer(t.Masks), uintptr(i)))
 }

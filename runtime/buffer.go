@@ -8,8 +8,8 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// This file holds an array's buffer: its header, where its pages come from, and its size. Which page
-// is on which list is the matter of pagepool.go.
+// This file holds an array's buffer: its header, where its pages come from, and its size. Which
+// page is on which list is the matter of pagepool.go.
 
 // start makes the header and the array of pages. It is called once, before the first tracer is
 // switched on.
@@ -44,7 +44,8 @@ func (a *traceArray) start(kilobytes int) {
 // mapped reports whether the array's buffer is a file.
 func (a *traceArray) mapped() bool { return a.index == 0 && mapped() }
 
-// get returns a page for records, and nil if there is none. It is called with the runtime lock held.
+// get returns a page for records, and nil if there is none. It is called with the runtime lock
+// held.
 func (a *traceArray) get() unsafe.Pointer {
 	for a.used > a.cap() && a.shed() {
 	}
@@ -171,8 +172,8 @@ func (a *traceArray) bufferSize() int {
 	return a.cap() * int(a.pageSize) / 1024
 }
 
-// reset empties the buffer. The records in it count neither as written nor as read from then on, and
-// no reader gets them. It is called while no function of a tracer is under way.
+// reset empties the buffer. The records in it count neither as written nor as read from then on,
+// and no reader gets them. It is called while no function of a tracer is under way.
 func (a *traceArray) reset() {
 	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(a.header, off)) }
 	a.consuming.Lock() // a page that is being consumed is on no list

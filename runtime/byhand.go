@@ -7,22 +7,24 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// Hooks made by hand, or by another generator than ftgo: the entry and exit that the ftgo command
-// compiles into every function are these calls, in the form that the compiler makes the most of.
+// This file is for hooks made by hand, or by another generator than ftgo. The entry and exit that
+// the ftgo command compiles into every function are these calls, in the form that the compiler
+// makes the most of.
 
-// Stub is the TraceFunc that does nothing: the trace function pointer's value while no tracer is on.
+// Stub is a TraceFunc that does nothing (ftrace_stub).
 func Stub(*Func, uintptr, *Ops) {}
 
-// GraphEntryStub and GraphReturnStub are the values of the graph pointers while no tracer is on.
+// GraphEntryStub is a GraphEntryFunc that wants no return (ftrace_graph_entry_stub).
 func GraphEntryStub(Call, *GraphOps, []byte) Verdict { return Ignore }
 
-// GraphReturnStub does nothing.
+// GraphReturnStub is a GraphReturnFunc that does nothing.
 func GraphReturnStub(Call, *GraphOps, []byte) {}
 
-// A Token is what Enter hands to Exit.
+// A Token is what Enter returns, for Exit.
 type Token uintptr
 
-// NewFunc makes a function known that carries its hook by hand, under a name of the form import/path.Function:
+// NewFunc makes a function known that carries its hook by hand. Its name has the form
+// import/path.Function:
 //
 //	var site = ftrace.NewFunc("example.com/p.Work")
 //
@@ -33,7 +35,8 @@ type Token uintptr
 //		…
 //	}
 //
-// In a program without hooks it returns a Func that is never enabled.
+// In a program without hooks NewFunc returns a Func that is never enabled. It may be called at any
+// time; a function that is made known cannot be taken back.
 func NewFunc(name string) *Func {
 	i := strings.LastIndexByte(name, '/') + 1
 	if j := strings.IndexByte(name[i:], '.'); j >= 0 {
@@ -46,11 +49,13 @@ func NewFunc(name string) *Func {
 	return funcOf(site)
 }
 
-// Enabled reports whether a tracer wants the function.
+// Enabled reports whether a tracer wants the function. It is one load, and may be called from
+// anywhere.
 func (f *Func) Enabled() bool { return atomic.LoadUint32(&f.site.Tracers) != 0 }
 
-// Enter is the hook's entry, for functions that carry it by hand, or by another generator's. What it returns must go to Exit when the
-// function ends, in a defer statement.
+// Enter is the hook's entry, for functions that carry it by hand. Its result must go to Exit on the
+// same goroutine when the function ends, in a defer statement. Inside a callback, and in a program
+// without hooks, Enter does nothing.
 //
 //go:noinline
 func Enter(f *Func) Token {
@@ -60,7 +65,7 @@ func Enter(f *Func) Token {
 	return Token(rt.Enter(&f.site))
 }
 
-// Exit is the hook's exit.
+// Exit is the hook's exit. t is the result of the Enter of the same call.
 func Exit(t Token) {
 	if t != 0 {
 		rt.Exit(uintptr(t))

@@ -1,4 +1,4 @@
 package ftrace
 
-// storeCommit is a release store: on amd64 a plain one is.
+// storeCommit stores n as a release store. On amd64 every store is one.
 func storeCommit(p *uint32, n uint32) { *p = n }

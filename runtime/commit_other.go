@@ -4,5 +4,5 @@ package ftrace
 
 import "sync/atomic"
 
-// storeCommit is a release store.
+// storeCommit stores n as a release store.
 func storeCommit(p *uint32, n uint32) { atomic.StoreUint32(p, n) }

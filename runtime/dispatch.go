@@ -9,32 +9,37 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// This file is what the hooks call when several tracers are on, or one that is limited: a function calls those that want it, and its return those
-// that want that (ftrace_ops_list_func in the kernel's kernel/trace/ftrace.c; function_graph_enter and ftrace_return_to_handler in fgraph.c). What
-// records comes first, and stays on its P; then callbacks, which may be preempted and block: those of Ops, then those of GraphOps.
+// This file is what the hooks call when several tracers are on, or one that is limited. A function
+// calls the tracers that want it, and its return calls the tracers that want that
+// (ftrace_ops_list_func in the kernel's kernel/trace/ftrace.c; function_graph_enter and
+// ftrace_return_to_handler in fgraph.c). Tracers that record come first, and stay on their P.
+// Callbacks follow, which may be preempted and may block: first the callbacks of every Ops, then
+// the callbacks of every GraphOps.
 
-// dispatch is a call on its way to those that want it.
+// A dispatch is a call, or the return of one, on its way to the tracers that want it.
 type dispatch struct {
 	g      *goroutine
 	slot   *unsafe.Pointer
 	site   *hook.Site
 	parent uintptr
 	now    uint64
-	frame  hook.Frame // on return: what was on the return stack
-	depth  int32      // of it there; -1 if there is no room
-	mode   uint32     // when it began
-	want   uint16     // see hook.Frame
+	frame  hook.Frame // on return: the call's frame, which is off the return stack
+	depth  int32      // calls below it on the return stack; -1 if there is no room for it
+	mode   uint32     // rt.Mode when the dispatch began
+	want   uint16     // these three: see hook.Frame
 	skip   uint16
 	inside uint16
-	data   uint16 // where the first block of data lies, plus one; 0 if nobody has data
-	before uint32 // whom the goroutine was in when it began
-	called any    // whose callback is under way: an *Ops, a *GraphOps, or the triggers
+	data   uint16 // index of the first block of data, plus one; 0 if no tracer has data
+	before uint32 // goroutine.calling when the dispatch began
+	// called is what the callback that is under way belongs to: an *Ops, a *GraphOps, or the user
+	// of the triggers.
+	called any
 
-	retval uintptr // on return: what the function returned …
-	valued bool    // … if that is known
+	retval uintptr // on return: the first word that the function returned …
+	valued bool    // … if it is known
 }
 
-// listEnter is the entry.
+// listEnter is the entry of a function while tracers want returns.
 func listEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
 	d := dispatch{slot: slot, site: site, parent: parent, now: now, depth: -1}
 	p, set := d.begin(proc, ^uint32(0))
@@ -68,7 +73,8 @@ func listEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now 
 	return token
 }
 
-// listEntry is the entry while nobody wants returns: those who do, and have just come, do not see this call.
+// listEntry is the entry of a function while no tracer wants returns. A tracer that wants them and
+// has just come does not see this call.
 func listEntry(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr) {
 	d := dispatch{slot: slot, site: site, parent: parent, depth: -1}
 	p, set := d.begin(proc, ^users.returns.Load())
@@ -82,7 +88,9 @@ func listEntry(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr) {
 	}
 }
 
-// begin finds out who wants the call, of those in a set, and calls those of them who come first.
+// begin returns the tracers in the set among that want the call. Tracers that come before all that
+// record, which are the triggers, are called by begin itself, and are not in the result. The result
+// is 0 if no tracer wants the call.
 func (d *dispatch) begin(proc *unsafe.Pointer, among uint32) (*processor, uint32) {
 	set := d.wanted() & among
 	if set == 0 {
@@ -94,8 +102,10 @@ func (d *dispatch) begin(proc *unsafe.Pointer, among uint32) (*processor, uint32
 	if set&early != 0 {
 		d.call(set & early)
 		_, p = newStates(d.slot, rt.Pin())
-		rt.Unpin()               // it was pinned again already
-		set = d.wanted() & among // somebody may have gone meanwhile
+		// The library's Enter was called with the goroutine pinned, and rt.Pin in call has pinned
+		// it again.
+		rt.Unpin()
+		set = d.wanted() & among // a tracer may have gone meanwhile
 	}
 	if g.seen != generation(d.mode) {
 		g.look((*hook.Slot)(unsafe.Pointer(d.slot)), d.mode)
@@ -103,17 +113,18 @@ func (d *dispatch) begin(proc *unsafe.Pointer, among uint32) (*processor, uint32
 	return p, set &^ (g.ignored | early)
 }
 
-// wanted returns who wants the function now.
+// wanted returns the tracers that want the function now.
 func (d *dispatch) wanted() uint32 {
 	set := atomic.LoadUint32(&d.site.Tracers) & users.on.Load()
-	// After that: whoever is on takes the return of a call of this generation.
+	// Mode is read after the set: a tracer that is in the set takes the returns of calls of this
+	// generation.
 	if d.mode = atomic.LoadUint32(&rt.Mode); d.mode&modeStopped != 0 {
 		return 0
 	}
 	return set
 }
 
-// record is the entry for a tracer that records, or counts.
+// record is the entry for a tracer that records or counts.
 func (d *dispatch) record(u *user, p *processor) {
 	g := d.g
 	switch u.kind {
@@ -141,7 +152,8 @@ func (u *user) records(p *processor) bool {
 	return !u.paused.Load() && (u.cpus == nil || u.cpus.has(uint32(p.id)))
 }
 
-// follows reports whether a graph tracer's limits let it see the call, and notes where what is called from here is another matter.
+// follows reports whether a graph tracer's limits let it see the call. It also notes in the frame,
+// and in the goroutine, when the limits differ for the calls below this one.
 func (d *dispatch) follows(u *user) bool {
 	g, bit := d.g, u.graph
 	if d.depth < 0 || u.maxDepth > 0 && d.depth >= u.maxDepth || g.skip&bit != 0 {
@@ -162,8 +174,8 @@ func (d *dispatch) follows(u *user) bool {
 	return true
 }
 
-// call calls callbacks. The goroutine may have another P when it is back. Before it leaves this one it says whom it calls, so that whoever
-// unregisters them waits for it.
+// call calls callbacks. The goroutine may be on another P when call returns. Before the goroutine
+// leaves its P it notes in calling which tracers it calls, so that Unregister waits for it.
 func (d *dispatch) call(set uint32) {
 	d.before = d.g.calling
 	atomic.StoreUint32(&d.g.calling, d.before|set)
@@ -175,9 +187,9 @@ func (d *dispatch) call(set uint32) {
 	atomic.StoreUint32(&d.g.calling, d.before)
 }
 
-// callSome calls callbacks until one of them panics, and returns those that are left.
+// callSome calls callbacks until one of them panics, and returns the tracers that are left.
 func (d *dispatch) callSome(set uint32) (rest uint32) {
-	at, done := 0, false // the bit of the one that is called
+	at, done := 0, false // at is the bit of the tracer that is called
 	defer func() {
 		if r := recover(); r != nil {
 			users.slot[at].fail(r, d.called)
@@ -199,7 +211,7 @@ func (d *dispatch) callSome(set uint32) (rest uint32) {
 		set &^= 1 << at
 		d.callOne(users.slot[at])
 	}
-	// In the order of their bits for returns, by which their data lies.
+	// The order is the order of their bits for returns: dataOf finds a tracer's data by it.
 	for i := 0; set != 0 && i < maxGraphUsers; i++ {
 		if u := users.graph[i]; u != nil && set&u.bit != 0 {
 			at = bits.TrailingZeros32(u.bit) % maxUsers
@@ -211,14 +223,16 @@ func (d *dispatch) callSome(set uint32) (rest uint32) {
 	return 0
 }
 
-// ends leaves the hook for a callback that ends its goroutine: deferred functions run outside of it.
+// ends leaves the hook when a callback ends its goroutine: deferred functions of the program run
+// outside of the hook.
 func (d *dispatch) ends() {
 	atomic.StoreUint32(&d.g.calling, d.before)
 	rt.Pin()
 	rt.Done()
 }
 
-// callOne calls whoever is not an Ops alone.
+// callOne calls a tracer that is more than an Ops: the triggers, an Ops that is RecursionSafe, a
+// GraphOps, or a Tracer with both kinds of callbacks.
 func (d *dispatch) callOne(u *user) {
 	if u == &triggers.user {
 		d.called = u
@@ -237,7 +251,7 @@ func (d *dispatch) callOne(u *user) {
 	if o == nil || !d.follows(u) {
 		return
 	}
-	if u.dataSize > 0 && d.data == 0 { // there is no room for it
+	if u.dataSize > 0 && d.data == 0 { // there is no room for the data
 		d.g.overrun()
 		return
 	}
@@ -255,7 +269,8 @@ func (d *dispatch) callOne(u *user) {
 	}
 }
 
-// callUnguarded calls an Ops that minds itself what happens when it calls traced functions.
+// callUnguarded calls an Ops that is RecursionSafe, outside of the hook: functions that the
+// callback calls are traced.
 func (d *dispatch) callUnguarded(o *Ops) {
 	rt.Pin()
 	rt.Done()
@@ -267,7 +282,8 @@ func (d *dispatch) callUnguarded(o *Ops) {
 	o.Func(funcOf(d.site), d.parent, o)
 }
 
-// usersOf returns who wants a call's return. What the hooks have pushed by themselves says so with its mode.
+// usersOf returns the tracers that want a call's return. A frame that the hooks have pushed by
+// themselves says it with its mode.
 func usersOf(f *hook.Frame) uint16 {
 	switch {
 	case f.Mode&hook.ModeGraph != 0:
@@ -278,7 +294,8 @@ func usersOf(f *hook.Frame) uint16 {
 	return f.Users
 }
 
-// listExit is the return. It always pops, and records nothing while stopped.
+// listExit is the return of a function. It always pops the frame, and records nothing while tracing
+// is stopped.
 func listExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	g := onTop(token, slot)
 	if g == nil {
@@ -294,7 +311,7 @@ func listExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	g.inside &^= f.Inside
 	data := f.Data
 	if data != 0 {
-		g.used = data - 1 // what callbacks push is not pushed yet
+		g.used = data - 1 // what callbacks push has not been pushed yet
 	}
 	if stopped() {
 		return
@@ -360,7 +377,9 @@ func (d *dispatch) returnSome(set uint16) (rest uint16) {
 	return 0
 }
 
-// putReturn records a return as the tracer wants it: with a threshold the call, if it took that long; with what the function returned.
+// putReturn records a return as the tracer wants it. With a threshold it records the call as a
+// whole, if the call took that long. With funcgraph-retval it also records what the function
+// returned.
 func (p *processor) putReturn(g *goroutine, f *hook.Frame, now uint64, u *user) {
 	if now-f.Start < u.threshold {
 		return
@@ -386,7 +405,7 @@ func (p *processor) putReturn(g *goroutine, f *hook.Frame, now uint64, u *user) 
 	}
 }
 
-// returned is the second word of a return's record.
+// returned returns the second word of a return's record.
 func returned(g *goroutine, f *hook.Frame) uint64 {
 	w := uint64(function(f).ID) | uint64(g.Depth)<<32 | uint64(min(f.Over, tracefile.MaxOverrun))<<48
 	if g.Panics != 0 {
@@ -395,8 +414,9 @@ func returned(g *goroutine, f *hook.Frame) uint64 {
 	return w
 }
 
-// Data of calls lies in blocks of 64 bytes beside the return stack: a call's first block belongs to the first tracer that wants its return, and
-// so on.
+// Data that a GraphOps keeps for a call lies beside the return stack, in blocks of MaxDataSize
+// bytes. The first block of a call belongs to the first tracer that wants its return, the second
+// block to the second tracer, and so on.
 
 // reserve makes room for blocks of data.
 func (g *goroutine) reserve(d *dispatch, blocks uint16) {
@@ -410,6 +430,7 @@ func (g *goroutine) reserve(d *dispatch, blocks uint16) {
 	g.used += blocks
 }
 
+// growData makes room for more blocks. It returns false if there would be more than 65535.
 func (g *goroutine) growData(blocks uint16) bool {
 	n := max(16, 2*int(g.room))
 	for n < int(g.used)+int(blocks) {
@@ -424,7 +445,7 @@ func (g *goroutine) growData(blocks uint16) bool {
 	return true
 }
 
-// dataOf returns a tracer's data of the call.
+// dataOf returns a tracer's data of the call, cleared if zero is set; nil if it has none.
 func (d *dispatch) dataOf(u *user, zero bool) []byte {
 	if u.dataSize == 0 || d.data == 0 {
 		return nil
@@ -437,14 +458,14 @@ func (d *dispatch) dataOf(u *user, zero bool) []byte {
 	return data
 }
 
-// look finds out what the tracers that are on are to a goroutine.
+// look finds out which of the tracers that are on ignore the goroutine.
 func (g *goroutine) look(slot *hook.Slot, mode uint32) {
 	g.ignored = 0
 	for _, u := range users.slot {
 		if u == nil {
 			continue
 		}
-		if !since(g.seen, u.since) { // it was another's bit
+		if !since(g.seen, u.since) { // the bit was another tracer's
 			g.skip &^= u.graph
 			g.inside &^= u.graph
 		}
@@ -455,7 +476,8 @@ func (g *goroutine) look(slot *hook.Slot, mode uint32) {
 	g.seen = generation(mode)
 }
 
-// textOffset is an address in the text, as records have it.
+// textOffset returns the offset of an address in the program's text, as records hold it; 0 for an
+// address that is not in there.
 func textOffset(pc uintptr) uint32 {
 	if off := pc - rt.Text; pc != 0 && off <= 1<<32-1 {
 		return uint32(off)

@@ -8,15 +8,22 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// This file is the path that traced calls take while one tracer is on alone, without limits, where the hooks themselves do not know it; dispatch.go is that
-// of all others. On amd64 they do (rewriter/_hooks_amd64.s): there what follows is for calls that need something made first. Its functions run on the traced goroutine, pinned to its P and with its busy flag
-// set, so never inside one another on one goroutine or P: what they touch of a goroutine's or a P's state nobody else writes. A function
-// reaches them only while its own mask is not zero. Everything that is not needed on every call lives elsewhere.
+// This file is the path of traced calls while one tracer is on alone, without limits, and the hooks
+// do not record by themselves. dispatch.go is the path while several tracers are on, or one with
+// limits. On amd64 the hooks do record by themselves (rewriter/_hooks_amd64.s), and come here for
+// calls that need something made first.
 //
-// What they call they call last, and only where something has to be made or is wrong: so the compiler keeps everything in registers.
+// The functions here run on the traced goroutine, which is pinned to its P and has its busy flag
+// set. So they never run inside one another on one goroutine or on one P, and nothing else writes
+// what they touch of the state of a goroutine or a P. A hook calls them only while the mask of its
+// function is not zero. What is not needed on every call is in other files.
+//
+// The functions make calls as their last act, and only where something has to be made or is wrong.
+// So the compiler keeps everything in registers.
 
-// enterFn and exitFn are what the two pointers point to that the hooks call: hooks.Enter and hooks.Exit, the kernel's
-// ftrace_trace_function and the graph pointers. While no tracer is on they point to the stubs.
+// enterFn and exitFn are the types of hooks.Enter and hooks.Exit, the two pointers that the hooks
+// call (the kernel's ftrace_trace_function and the graph pointers). While no tracer is on the
+// pointers point to enterStub and exitStub.
 type (
 	enterFn = func(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr
 	exitFn  = func(token uintptr, slot, proc *unsafe.Pointer, now uint64)
@@ -24,16 +31,16 @@ type (
 
 var (
 	maxStack   atomic.Int32 // maximum depth of the return stacks
-	graphLimit atomic.Int32 // the lower one of that and max_graph_depth
+	graphLimit atomic.Int32 // the lower one of maxStack and max_graph_depth
 )
 
-// function returns a frame's function.
+// function returns the site of a frame's function.
 func function(f *hook.Frame) *hook.Site { return *(**hook.Site)(unsafe.Pointer(&f.Func)) }
 
-// enterStub is the stub.
+// enterStub is hooks.Enter while no tracer is on (ftrace_stub).
 func enterStub(*hook.Site, *unsafe.Pointer, *unsafe.Pointer, uintptr, uint64) uintptr { return 0 }
 
-// functionEnter is the function tracer.
+// functionEnter is hooks.Enter for the function tracer.
 func functionEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
 	g, p := (*goroutine)(*slot), (*processor)(*proc)
 	if g == nil || p == nil || stopped() || g.Turn != p.Turn || p.full() {
@@ -43,7 +50,7 @@ func functionEnter(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, 
 	return 0
 }
 
-// graphEnter is the graph tracer.
+// graphEnter is hooks.Enter for the graph tracer.
 func graphEnter(site *hook.Site, slot, proc *unsafe.Pointer, _ uintptr, now uint64) uintptr {
 	g, p := (*goroutine)(*slot), (*processor)(*proc)
 	if g == nil || p == nil || stopped() || g.Turn != p.Turn || p.full() || uintptr(g.Top) >= g.End {
@@ -53,12 +60,13 @@ func graphEnter(site *hook.Site, slot, proc *unsafe.Pointer, _ uintptr, now uint
 	return g.push(site, now, rt.Mode, top.graph)
 }
 
-// push puts a call on the return stack, for which there is room (ftrace_push_return_trace).
+// push puts a call on the return stack, which has room for it (ftrace_push_return_trace). It
+// returns the call's token.
 func (g *goroutine) push(site *hook.Site, now uint64, mode uint32, users uint16) uintptr {
 	f := (*hook.Frame)(g.Top)
 	g.Top = unsafe.Add(g.Top, frameSize)
 	g.Depth++
-	// A token of 4 bytes does not run into the mark of those that unwind.go makes.
+	// A token of 4 bytes must not reach the bit that marks the tokens of unwind.go.
 	if g.token++; unsafe.Sizeof(g.token) == 4 && g.token == undeferred {
 		g.token = 1
 	}
@@ -67,8 +75,8 @@ func (g *goroutine) push(site *hook.Site, now uint64, mode uint32, users uint16)
 	return g.token
 }
 
-// graphExit is the graph tracer's return (ftrace_return_to_handler). It always pops, and records nothing while stopped, or for a call that
-// began under another tracer.
+// graphExit is hooks.Exit for the graph tracer (ftrace_return_to_handler). It always pops. It
+// records nothing while tracing is stopped, nor for a call that began under another tracer.
 func graphExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	g, p := (*goroutine)(*slot), (*processor)(*proc)
 	if g == nil || p == nil || g.Depth == 0 || g.Turn != p.Turn || p.full() {
@@ -85,7 +93,7 @@ func graphExit(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	p.put(g, now<<hook.ClockShift|tracefile.KindReturn, uint64(function(f).ID)|uint64(g.Depth)<<32)
 }
 
-// exitStub pops, and does nothing else.
+// exitStub is hooks.Exit while no tracer wants returns. It pops calls that began while one did.
 func exitStub(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	g := onTop(token, slot)
 	if g == nil {
@@ -97,7 +105,8 @@ func exitStub(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 	}
 }
 
-// put writes a record of the goroutine whose turn it is into the P's page of the top array, where there is room for it, and commits it.
+// put writes a record into the P's page of the top array, which has room for it, and commits it.
+// The record is of the goroutine whose turn it is (hook.Processor.Turn).
 func (p *processor) put(g *goroutine, w0, w1 uint64) {
 	g.Seq++
 	r := (*[2]uint64)(p.At)

@@ -7,7 +7,8 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// What the functions of enter.go do when something has to be made first: a state, room in a page or on a return stack.
+// This file holds the functions of enter.go in full: they also make what may have to be made first,
+// which is a state, room in a page, or room on a return stack.
 
 // functionSlow is functionEnter in full.
 func functionSlow(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, now uint64) uintptr {
@@ -22,7 +23,8 @@ func functionSlow(site *hook.Site, slot, proc *unsafe.Pointer, parent uintptr, n
 	return 0
 }
 
-// graphSlow is graphEnter in full. A call whose record finds no room is pushed all the same, so that its return may.
+// graphSlow is graphEnter in full. A call is pushed also when its record finds no room, so that its
+// return may be recorded.
 func graphSlow(site *hook.Site, slot, proc *unsafe.Pointer, now uint64) uintptr {
 	if stopped() {
 		return 0

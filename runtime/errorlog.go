@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// errorLog is what went wrong last (tracing_log_err in the kernel's kernel/trace/trace.c).
+// errorLog holds the last errors (tracing_log_err in the kernel's kernel/trace/trace.c).
 var errorLog struct {
 	mu      sync.Mutex
 	entries []LoggedError
@@ -19,13 +19,14 @@ const errorLogSize = 8
 
 // A LoggedError is an entry of the error log.
 type LoggedError struct {
-	Time    time.Duration // of the monotonic clock, as in traces; 0 in a program without hooks
+	Time    time.Duration // by the monotonic clock, as in traces; 0 in a program without hooks
 	Where   string        // the tracer, or what was set
 	Text    string        // what was wrong
-	Command string        // what was asked for; "" if nothing was
-	Pos     int           // where in it the fault is, in bytes
+	Command string        // what was asked for; "" for an error of another kind
+	Pos     int           // offset of the fault in Command, in bytes
 }
 
+// logError appends an error to the error log, and removes the oldest one if there are too many.
 func logError(where, text, command string, pos int) {
 	e := LoggedError{Where: where, Text: text, Command: command, Pos: pos}
 	if rt != nil {
@@ -40,21 +41,24 @@ func logError(where, text, command string, pos int) {
 	*l = append(*l, e)
 }
 
-// ErrorLog returns the last eight errors, the oldest first (error_log): filters that matched nothing, and callbacks that panicked.
+// ErrorLog returns the last eight errors, the oldest first (error_log): filters and triggers that
+// were refused, callbacks that panicked, and failures of the frame test. It may be called at any
+// time.
 func ErrorLog() []LoggedError {
 	errorLog.mu.Lock()
 	defer errorLog.mu.Unlock()
 	return append([]LoggedError(nil), errorLog.entries...)
 }
 
-// ClearErrorLog empties it.
+// ClearErrorLog removes all entries from the error log.
 func ClearErrorLog() {
 	errorLog.mu.Lock()
 	defer errorLog.mu.Unlock()
 	errorLog.entries = nil
 }
 
-// WriteErrorLog writes it as the kernel's file error_log has it, with a caret under the fault.
+// WriteErrorLog writes the error log as the kernel's file error_log shows it, with a caret under
+// each fault. The error is w's.
 func WriteErrorLog(w io.Writer) error {
 	var b strings.Builder
 	for _, e := range ErrorLog() {

@@ -9,14 +9,20 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// filterList is set_ftrace_filter and set_ftrace_notrace: what is traced, everything if there are no patterns, and what is not, which wins.
+// This file applies filters: from the patterns of a tracer to the masks of functions. What a
+// pattern is and what it matches is in filter_pattern.go, names are in funcname.go, and what is
+// said of patterns that match nothing is in filter_errors.go and filter_unhooked.go.
+
+// A filterList is set_ftrace_filter and set_ftrace_notrace of a tracer. filter names what is
+// traced; without patterns it names everything. except names what is not traced, and wins.
 type filterList struct {
 	filter, except patterns
 	only           *funcSet // instead of the patterns, if it is not nil
 	applied        bool     // to all functions, with the bit that the tracer has
 }
 
-// apply puts a tracer's bit into those of a package's functions that it wants, and takes it out of the others.
+// apply puts the user's bit into the sets of the functions of a package that the user wants, and
+// takes it out of the others.
 func (u *user) apply(t *hook.Table) {
 	l := u.filters()
 	if l.only != nil {
@@ -42,7 +48,8 @@ func (u *user) apply(t *hook.Table) {
 	})
 }
 
-// filters returns the tracer's filters. The profile has the current tracer's until it gets its own.
+// filters returns the user's filters. The profile has the filters of the top array's tracer until
+// it gets its own.
 func (u *user) filters() *filterList {
 	if u == &profile.user && !profile.own {
 		return &top.filterList
@@ -50,7 +57,7 @@ func (u *user) filters() *filterList {
 	return &u.filterList
 }
 
-// applyAll does so with all packages, if the tracer is on and it was not done.
+// applyAll applies the filters to all packages, if the user is on and they are not applied yet.
 func (u *user) applyAll() {
 	if !u.applied && u.on() {
 		u.applied = true
@@ -58,7 +65,7 @@ func (u *user) applyAll() {
 	}
 }
 
-// clear takes the tracer's bit away from every function.
+// clear takes the user's bit away from every function.
 func (u *user) clear() {
 	u.applied = false
 	if u.bit != 0 {
@@ -70,8 +77,10 @@ func (u *user) clear() {
 	}
 }
 
-// setMask writes a tracer's bit into a function's set, and its mask, which is not zero while the set is not empty. Masks are written by the patched
-// runtime, one byte each, while functions run: a call sees the old byte or the new one. So with the set, which hooks read once a call.
+// setMask writes a bit into a function's set, and the function's mask, which is 0 while the set is
+// empty. Functions run meanwhile. The patched runtime writes the mask, which is one byte, so a call
+// sees the old mask or the new one. A hook reads the set once a call, so it sees the old set or the
+// new one.
 func setMask(t *hook.Table, i uint32, bit uint32, on bool) {
 	s := siteOf(t, i)
 	set := s.Tracers &^ bit
@@ -89,7 +98,7 @@ func setMask(t *hook.Table, i uint32, bit uint32, on bool) {
 	rt.Mask(maskOf(t, i), m)
 }
 
-// setFilter sets a filter, or adds to it.
+// setFilter sets the filter, or what it excludes, or adds patterns to one of them.
 func (u *user) setFilter(texts []string, except, add bool) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -100,7 +109,7 @@ func (u *user) setFilter(texts []string, except, add bool) error {
 	return u.change(texts, l, except, add)
 }
 
-// change is setFilter with the patterns parsed, and ctl held.
+// change is setFilter with the patterns parsed and ctl held.
 func (u *user) change(texts []string, l patterns, except, add bool) error {
 	what, list := "filter", &u.filter
 	if except {
@@ -112,7 +121,9 @@ func (u *user) change(texts []string, l patterns, except, add bool) error {
 	if i, err := noMatch(what, l); err != nil {
 		return refuse(what, texts, i, err)
 	}
-	if add { // the last pattern that matches decides, so what stood there before with the same text does not any more
+	// The last pattern that matches decides. So a pattern takes the place of one with the same text
+	// that was there before.
+	if add {
 		l = append(slices.DeleteFunc(slices.Clone(*list), func(p pattern) bool {
 			return slices.ContainsFunc(l, func(q pattern) bool { return strings.TrimPrefix(p.text, "!") == strings.TrimPrefix(q.text, "!") })
 		}), l...)
@@ -131,7 +142,8 @@ func (u *user) change(texts []string, l patterns, except, add bool) error {
 	return nil
 }
 
-// reapply applies filters that have changed. A tracer that is off gets them when it is switched on.
+// reapply applies filters that have changed. They are applied to a tracer that is off when it is
+// switched on.
 func (u *user) reapply() {
 	if u.on() {
 		u.applied = false

@@ -8,7 +8,10 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// noMatch is the error for patterns that match nothing, and which of them it is. One that waits for a package (:mod:) is none.
+// This file says what is wrong with the patterns of a filter, and what would be near them.
+
+// noMatch returns an error for the first pattern that matches no function, and the pattern's index.
+// A pattern that waits for a package (:mod:) is no error.
 func noMatch(what string, list patterns) (at int, err error) {
 	for i, p := range list {
 		found, waits := false, p.mod != "" && strings.Contains(p.text, ":mod:")
@@ -77,7 +80,7 @@ func nearest(glob string) []string {
 	return names
 }
 
-// distance is the number of characters to insert, delete or replace to make a of b.
+// distance returns the number of characters to insert, delete or replace to make a of b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -98,7 +101,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// refuse logs what was wrong with a list of patterns.
+// refuse logs err, which says what is wrong with texts[i], and returns it.
 func refuse(what string, texts []string, i int, err error) error {
 	pos := 0
 	for _, s := range texts[:i] {

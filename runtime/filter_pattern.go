@@ -10,21 +10,27 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// A pattern is one element of a filter, taken apart once: a hundred thousand names are compared with it (struct regex in the kernel's
-// kernel/trace/trace.h, with its MATCH_FRONT_ONLY and kin).
+// This file holds patterns: how they are parsed, and which functions they match.
+
+// A pattern is one element of a filter. It is taken apart once, since a hundred thousand names are
+// compared with it (struct regex in the kernel's kernel/trace/trace.h, with MATCH_FRONT_ONLY and
+// its kin).
 type pattern struct {
-	text string    // as it was given
-	not  bool      // it begins with !: what it matches is taken out of the filter
-	glob string    // of functions
-	run  []string  // what lies between the stars of glob, if it has no other special character; nil otherwise
-	mod  string    // a Go package pattern that limits it; "" is any
-	file string    // of file.go:120, the end of the file's name …
-	line int       // … and the line; 0 in other patterns
-	bare bool      // glob may match a name without its package
-	at   [2]uint32 // what the line is in, in one package: a declared function and a literal, their numbers plus one
+	text string   // the pattern as it was given
+	not  bool     // the text begins with !: what the pattern matches is taken out of the filter
+	glob string   // of functions
+	run  []string // parts of glob between its stars; nil if it has another special character
+	mod  string   // pattern of Go packages that limits the pattern; "" is any
+	file string   // of file.go:120: the end of the file's name …
+	line int      // … and the line; 0 in other patterns
+	bare bool     // glob may match a name without its package
+	// at is what holds the line in the package that resolve was called for: a declared function and
+	// a literal, as their numbers plus one; 0 for none.
+	at [2]uint32
 }
 
-// patterns are the patterns of a filter, in the order in which they came: the last that matches a function decides.
+// patterns are the patterns of a filter, in the order in which they came. The last that matches a
+// function decides.
 type patterns []pattern
 
 // parsePatterns parses the patterns of a filter.
@@ -36,6 +42,7 @@ func parsePatterns(texts []string) patterns {
 	return list
 }
 
+// parsePattern parses one pattern.
 func parsePattern(text string) pattern {
 	p := pattern{text: text}
 	s, not := strings.CutPrefix(text, "!")
@@ -86,7 +93,8 @@ func (p *pattern) matchName(name string) bool {
 	return true
 }
 
-// match reports whether the pattern matches a function of a package that it may match.
+// match reports whether the pattern matches a function. mayMatch must have said that it may match
+// some functions of the package.
 func (p *pattern) match(n *funcName) bool {
 	if p.line > 0 {
 		return p.at[0] == n.i+1 || p.at[1] == n.i+1
@@ -94,13 +102,14 @@ func (p *pattern) match(n *funcName) bool {
 	if p.glob == "*" || p.matchName(n.full) {
 		return true
 	}
-	if p.glob[:min(1, len(p.glob))] == "*" { // then what it does not match has no end that it matches
+	if p.glob[:min(1, len(p.glob))] == "*" { // what it does not match has no end that it matches
 		return false
 	}
 	return n.short > 0 && p.matchName(n.full[n.short:]) || p.bare && p.matchName(n.full[n.bare:])
 }
 
-// resolve finds out which functions of a package the line is in: the last that is declared at or above it, and the last literal in there.
+// resolve finds the functions of a package that the line is in: the last one that is declared at or
+// above the line, and the last literal in that one.
 func (p *pattern) resolve(t *hook.Table) {
 	p.at = [2]uint32{}
 	var last [2]int
@@ -121,20 +130,21 @@ func (p *pattern) resolve(t *hook.Table) {
 	}
 }
 
-// isEnd reports whether a path ends in the elements of another.
+// isEnd reports whether the last elements of a path are those of end.
 func isEnd(path, end string) bool {
 	rest, ok := strings.CutSuffix(path, end)
 	return ok && (rest == "" || strings.HasSuffix(rest, "/") || strings.HasPrefix(end, "/"))
 }
 
-// isLiteral reports whether a name within a package is that of a function literal: work.func1, (*T).m.func2.1, init.func1.
+// isLiteral reports whether a name within a package is the name of a function literal: work.func1,
+// (*T).m.func2.1, init.func1.
 func isLiteral(name string) bool {
 	i := strings.LastIndex(name, ".func")
 	return i >= 0 && i+len(".func") < len(name) && name[i+len(".func")]-'0' <= 9
 }
 
-// mayMatch tells, from what the glob has in front of its first special character, whether the pattern may match a function of a package, and whether it
-// matches all of them.
+// mayMatch reports whether the pattern may match a function of a package, and whether it matches
+// all of them. It looks at what the glob has before its first special character.
 func (p *pattern) mayMatch(path string) (some, all bool) {
 	if p.mod != "" && !namepattern.Package(p.mod, path) {
 		return false, false
@@ -162,8 +172,8 @@ func (p *pattern) mayMatch(path string) (some, all bool) {
 	return some, false
 }
 
-// of returns what the patterns say of a package: whether its functions are in the filter to begin with, and those of the patterns that names must be
-// compared with.
+// of returns what the patterns say of a package: whether its functions are in the filter to begin
+// with, and the patterns that their names must be compared with.
 func (l patterns) of(t *hook.Table) (in bool, rest patterns) {
 	for _, p := range l {
 		switch some, all := p.mayMatch(t.Path); {
@@ -201,7 +211,7 @@ func (l patterns) texts() []string {
 	return list
 }
 
-// match reports whether a function is in the filter, if it was in it to begin with or not.
+// match reports whether a function is in the filter, given whether it was in it to begin with.
 func (l patterns) match(in bool, n *funcName) bool {
 	for i := range l {
 		if p := &l[i]; in == p.not && p.match(n) {
@@ -211,7 +221,7 @@ func (l patterns) match(in bool, n *funcName) bool {
 	return in
 }
 
-// empty reports whether the patterns, taken together, match nothing, and wait for nothing.
+// empty reports whether the patterns, taken together, match nothing and wait for nothing.
 func (l patterns) empty() bool {
 	if !slices.ContainsFunc(l, func(p pattern) bool { return p.not }) {
 		return len(l) == 0

@@ -2,9 +2,13 @@ package ftrace
 
 import "github.com/ftgo/ftgo/internal/hook"
 
-// A funcSet is a set of functions, or of other things that have a small number.
+// This file holds the sets of functions that filters, limits and triggers make of patterns.
+
+// A funcSet is a set of functions by their numbers: what patterns match. It also holds sets of
+// other small numbers, of Ps for example.
 type funcSet struct{ bits []uint32 }
 
+// has reports whether a number is in the set. A nil set is empty.
 func (s *funcSet) has(id uint32) bool {
 	return s != nil && id/32 < uint32(len(s.bits)) && s.bits[id/32]>>(id%32)&1 != 0
 }
@@ -14,7 +18,7 @@ func (s *funcSet) add(t *hook.Table, l patterns) {
 	l.each(t, s.insert)
 }
 
-// list returns what is in the set, in order.
+// list returns the numbers in the set, in order.
 func (s *funcSet) list() (list []int) {
 	if s == nil {
 		return nil
@@ -27,6 +31,7 @@ func (s *funcSet) list() (list []int) {
 	return list
 }
 
+// insert adds a number.
 func (s *funcSet) insert(id uint32) {
 	for uint32(len(s.bits)) <= id/32 {
 		s.bits = append(s.bits, 0)

@@ -8,10 +8,12 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// whyUnhooked explains why a pattern that matches no hooked function matches one of the program's
-// all the same; "" if it does not. What the build left alone stands in the tables with its reason.
-// The rest is found among the names that the program carries for its stack traces, which include
-// those of inlined functions.
+// This file says why a function that a filter names has no hook.
+
+// whyUnhooked explains why a pattern that matches no hooked function matches another function of
+// the program; "" if it does not. The functions that the build left alone stand in the tables with
+// their reasons. The others stand among the names that the program carries for its stack traces,
+// which include the names of inlined functions.
 func whyUnhooked(p pattern) (why string) {
 	if p.line > 0 || p.mod != "" {
 		return ""

@@ -14,6 +14,7 @@ import (
 // A Func is a function that carries a hook: the ip of the kernel's callbacks.
 type Func struct{ site hook.Site }
 
+// funcOf returns the Func that lies in a site.
 func funcOf(site *hook.Site) *Func { return (*Func)(unsafe.Pointer(site)) }
 
 // Name returns the function's name as stack traces show it, with its import path.
@@ -22,13 +23,14 @@ func (f *Func) Name() string {
 	return name
 }
 
-// FileLine returns the file that declares the function, as the build named it, and the line. Both
-// are zero for a function of NewFunc.
+// FileLine returns the file that declares the function, as the build named it, and the line. They
+// are "" and 0 for a function of NewFunc.
 func (f *Func) FileLine() (file string, line int) {
 	_, file, line = f.describe()
 	return file, line
 }
 
+// describe finds the function in the table of its package.
 func (f *Func) describe() (name, file string, line int) {
 	eachTable(func(t *hook.Table) {
 		if i := f.site.ID - t.Base; i < t.N {
@@ -42,7 +44,8 @@ func (f *Func) describe() (name, file string, line int) {
 	return name, file, line
 }
 
-// AvailableFunctions returns the names of all functions that carry a hook, with their import paths (available_filter_functions).
+// AvailableFunctions returns the names of all functions that carry a hook, with their import paths
+// (available_filter_functions). It is empty in a program without hooks.
 func AvailableFunctions() []string {
 	var list []string
 	eachName(func(full string) bool {
@@ -52,13 +55,14 @@ func AvailableFunctions() []string {
 	return list
 }
 
-// An EnabledFunction is a function that some tracer wants.
+// An EnabledFunction is a function that at least one tracer wants.
 type EnabledFunction struct {
 	Name    string
-	Tracers []string // their names
+	Tracers []string // names of the tracers
 }
 
-// EnabledFunctions returns the functions that at least one tracer wants, in the order of their names (enabled_functions).
+// EnabledFunctions returns the functions that at least one tracer wants, in the order of their
+// names (enabled_functions).
 func EnabledFunctions() []EnabledFunction {
 	ctl.Lock()
 	defer ctl.Unlock()

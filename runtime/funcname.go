@@ -7,15 +7,19 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// funcName is a function's name: the full one, and where in it begins the name with the last element of the import path alone, as stack traces show
-// it, and the one within the package.
+// This file holds the names of hooked functions: how they are read from the tables, and which forms
+// a pattern may name them by.
+
+// A funcName is a function's name, and where shorter forms of it begin: with the last element of
+// the import path alone, as stack traces show it, and without the package.
 type funcName struct {
 	i           uint32 // number within the package
 	full        string
 	short, bare int
 }
 
-// eachName calls do with the full name of every hooked function, until it returns false. The name is good until do returns.
+// eachName calls do with the full name of every hooked function, until do returns false. The name
+// is valid until do returns.
 func eachName(do func(full string) bool) {
 	more := true
 	eachTable(func(t *hook.Table) {
@@ -25,8 +29,9 @@ func eachName(do func(full string) bool) {
 	})
 }
 
-// eachNameOf calls do with the name of every hooked function of a package. The name is good until do returns: a filter on a hundred thousand
-// functions is to take no longer than the scheduler lets a goroutine run, and leave no garbage.
+// eachNameOf calls do with the name of every hooked function of a package. The name is valid until
+// do returns: so a filter on a hundred thousand functions leaves no garbage, and takes no longer
+// than the scheduler lets a goroutine run.
 func eachNameOf(t *hook.Table, do func(n *funcName)) {
 	full := append(append(make([]byte, 0, 256), t.Path...), '.')
 	n := funcName{short: strings.LastIndexByte(t.Path, '/') + 1, bare: len(full)}
@@ -53,7 +58,7 @@ func eachNameOf(t *hook.Table, do func(n *funcName)) {
 // splitName splits a function's full name into import path and name within the package.
 func splitName(full string) (path, name string) {
 	slash := strings.LastIndexByte(full, '/') + 1
-	if i := strings.IndexByte(full, '['); i >= 0 && i < slash { // type arguments have paths of their own
+	if i := strings.IndexByte(full, '['); i >= 0 && i < slash { // paths of type arguments
 		slash = strings.LastIndexByte(full[:i], '/') + 1
 	}
 	dot := strings.IndexByte(full[slash:], '.')

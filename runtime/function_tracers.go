@@ -6,20 +6,21 @@ import (
 	"strings"
 )
 
-// The control files of the multiplexing patches: which tracers have a filter of their own, and
-// whose filter the function SetFilter sets.
+// This file holds the control files of the multiplexing patches: which tracers have a filter of
+// their own, and which filter the function SetFilter sets.
 
-// defaultUser is whose filter the function SetFilter sets. Guarded by ctl.
+// defaultUser is the user with the filter that the function SetFilter sets. Guarded by ctl.
 var defaultUser = &top.user
 
-// A FunctionTracer is a line of FunctionTracers.
+// A FunctionTracer is a tracer with a filter of its own, as FunctionTracers lists it.
 type FunctionTracer struct {
 	Name    string
-	Default bool // its filter is what SetFilter, AddFilter, SetNotrace and AddNotrace set
+	Default bool // SetFilter, AddFilter, SetNotrace and AddNotrace set its filter
 }
 
-// FunctionTracers returns the tracers that have a filter of their own (function_tracers of the multiplexing patches): "trace", which is the current
-// tracer, "trace_profile" while the profile is on, and every Ops and GraphOps that is registered.
+// FunctionTracers returns the tracers that have a filter of their own (function_tracers of the
+// multiplexing patches): "trace", which is the tracer of Default, "trace_profile" while the profile
+// is on, every other instance, and every Ops and GraphOps that is registered.
 func FunctionTracers() []FunctionTracer {
 	ctl.Lock()
 	defer ctl.Unlock()
@@ -30,6 +31,7 @@ func FunctionTracers() []FunctionTracer {
 	return list
 }
 
+// functionTracers returns the users that FunctionTracers lists. It is called with ctl held.
 func functionTracers() []*user {
 	list := []*user{&top.user}
 	if profile.wanted {
@@ -46,8 +48,10 @@ func functionTracers() []*user {
 	return list
 }
 
-// SelectFunctionTracer chooses whose filter SetFilter, AddFilter, SetNotrace and AddNotrace set. It is "trace" at first, and again when the one that was chosen is
-// unregistered. The profile has trace's filter until it is given its own in this way.
+// SelectFunctionTracer chooses the tracer with the filter that the functions SetFilter, AddFilter,
+// SetNotrace and AddNotrace set. It is "trace" at first, and again when the chosen tracer goes. The
+// profile has the filter of "trace" until it is given its own in this way. The error is
+// ErrNotInstrumented, or says which names there are.
 func SelectFunctionTracer(name string) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -65,16 +69,19 @@ func SelectFunctionTracer(name string) error {
 	return fmt.Errorf("there is no function tracer %q: there are %s", name, strings.Join(names, ", "))
 }
 
-// WriteFilters writes the filter of each function tracer (set_ftrace_filter of the multiplexing patches).
+// WriteFilters writes the filter of every function tracer (set_ftrace_filter of the multiplexing
+// patches). The error is w's.
 func WriteFilters(w io.Writer) error {
 	return writeFilters(w, "#### all functions enabled ####", func(l *filterList) patterns { return l.filter })
 }
 
-// WriteNotraces writes what each of them excludes (set_ftrace_notrace).
+// WriteNotraces writes what every function tracer excludes (set_ftrace_notrace of the multiplexing
+// patches). The error is w's.
 func WriteNotraces(w io.Writer) error {
 	return writeFilters(w, "#### no functions disabled ####", func(l *filterList) patterns { return l.except })
 }
 
+// writeFilters writes a list of patterns of every function tracer, and none for an empty one.
 func writeFilters(w io.Writer, none string, of func(*filterList) patterns) error {
 	var b strings.Builder
 	ctl.Lock()

@@ -8,32 +8,35 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// goroutine is the library's state of a goroutine, behind the word that the patched runtime keeps for it in g. It lies outside the Go
-// heap: tests that count allocations do not see it, and the garbage collector need not. A new goroutine starts without one, so
-// with an empty return stack.
+// This file holds the library's state of goroutines and their return stacks.
+
+// A goroutine is the library's state of a goroutine, behind the word Slot.State that the patched
+// runtime keeps for it in g. The state lies outside the Go heap: tests that count allocations do
+// not see it, and the garbage collector does not scan it. A new goroutine has no state, and so an
+// empty return stack.
 type goroutine struct {
-	hook.Goroutine // Next is of the dead or the free list
+	hook.Goroutine // Next is the link of the list of the dead, or of the free list
 
 	stack unsafe.Pointer // [Room]hook.Frame
 	id    uint64
-	token uintptr // last unique value given out
+	token uintptr // the number that the last token was made of
 
 	parent  uint64
-	start   uint32                      // offset in the text of the function that the go statement was given
-	unnamed bool                        // start is of a function that has not called that one yet
-	name    [tracefile.MaxName + 1]byte // that the program gave it; ends in a zero
+	start   uint32                      // function of the go statement, its offset in the text
+	unnamed bool                        // start is a function that is yet to call that one
+	name    [tracefile.MaxName + 1]byte // name that the program gave the goroutine, up to a zero
 
-	// See dispatch.go.
-	seen    uint32 // generation of what follows
-	ignored uint32 // tracers that the goroutine is not for
-	calling uint32 // tracers whose callbacks are under way
-	skip    uint16 // graph tracers that do not see what is called now …
-	inside  uint16 // … and that do because of a function that they follow
+	// What follows belongs to dispatch.go.
+	seen    uint32 // generation that ignored, skip and inside are of
+	ignored uint32 // tracers that leave the goroutine out
+	calling uint32 // tracers with a callback under way
+	skip    uint16 // graph tracers that do not see the calls from here on …
+	inside  uint16 // … and graph tracers that see them because of a function of SetGraphFunction
 	data    unsafe.Pointer
-	room    uint16 // blocks of data that there are …
-	used    uint16 // … and in use
+	room    uint16 // blocks that data has room for …
+	used    uint16 // … and blocks in use
 
-	sequences *[maxArrays]sequence // for arrays other than the top one
+	sequences *[maxArrays]sequence // in arrays other than the top one; nil at first
 }
 
 const (
@@ -46,16 +49,16 @@ const (
 
 var _ [goroutineSize - unsafe.Sizeof(goroutine{})]byte
 
-// goroutines is where states come from and go to. Guarded by the runtime lock.
+// goroutines holds the memory of states and return stacks. Guarded by the runtime lock.
 var goroutines struct {
 	free   unsafe.Pointer
-	slab   unsafe.Pointer // the last of those that states are cut from; each begins with a pointer to the one before
-	left   uintptr        // bytes of it that are not in use
+	slab   unsafe.Pointer // memory for states; begins with a pointer to the slab before
+	left   uintptr        // bytes of slab that are not in use
 	live   int            // states in use
 	ended  uint64         // states taken back
-	broken uint64         // goroutines that ended with calls on their return stack
+	broken uint64         // states taken back with calls on their return stack
 	stacks [stackClasses]unsafe.Pointer
-	bytes  unsafe.Pointer // for small stacks
+	bytes  unsafe.Pointer // memory that small return stacks are cut from …
 	room   uintptr
 }
 
@@ -78,7 +81,7 @@ func newGoroutine(slot *unsafe.Pointer) *goroutine {
 	}
 	s.live++
 	rt.Unlock()
-	old := *g // a state that was used before keeps its stack
+	old := *g // a state that was used before keeps its memory
 	*g = goroutine{stack: old.stack, data: old.data, room: old.room, sequences: old.sequences}
 	g.Top, g.Room = old.stack, old.Room
 	g.id, g.parent = rt.Who()
@@ -87,13 +90,14 @@ func newGoroutine(slot *unsafe.Pointer) *goroutine {
 	return g
 }
 
-// findStart finds out which function the goroutine is named after.
+// findStart finds the function that the goroutine is named after.
 func (g *goroutine) findStart() {
 	pc, found := rt.Started()
 	g.start, g.unnamed = textOffset(pc), !found
 }
 
-// drainDead takes back the states of goroutines that have ended. Their records stay. Called with the runtime lock held.
+// drainDead takes back the states of goroutines that have ended. Their records stay. It is called
+// with the runtime lock held.
 func drainDead() {
 	for p := rt.Dead(); p != nil; {
 		g := (*goroutine)(p)
@@ -117,7 +121,8 @@ func drainDead() {
 	}
 }
 
-// eachGoroutine calls do with the state of every goroutine, and with those on the free list. Called with the runtime lock held.
+// eachGoroutine calls do with the state of every goroutine, and with the states on the free list.
+// It is called with the runtime lock held.
 func eachGoroutine(do func(*goroutine)) {
 	end := uintptr(stateSlab) - goroutines.left
 	for slab := goroutines.slab; slab != nil; slab = *(*unsafe.Pointer)(slab) {
@@ -128,7 +133,8 @@ func eachGoroutine(do func(*goroutine)) {
 	}
 }
 
-// written counts the records of all goroutines, those that have ended included. Called with the runtime lock held.
+// written counts the records of all goroutines in the array, also of goroutines that have ended. It
+// is called with the runtime lock held.
 func (a *traceArray) written() uint64 {
 	drainDead()
 	n := a.ended
@@ -143,6 +149,7 @@ func (a *traceArray) written() uint64 {
 	return n
 }
 
+// frameSize is the size of a call on the return stack, in bytes.
 const frameSize = unsafe.Sizeof(hook.Frame{})
 
 // frame returns the i'th call on the return stack, counted from the bottom.
@@ -153,7 +160,8 @@ func (g *goroutine) frame(i int32) *hook.Frame {
 // top returns the call on top of the return stack, which is not empty.
 func (g *goroutine) top() *hook.Frame { return (*hook.Frame)(unsafe.Add(g.Top, -int(frameSize))) }
 
-// onTop returns the goroutine if the call that a token belongs to is on top of its return stack, otherwise nil.
+// onTop returns the goroutine if the call that a token belongs to is on top of its return stack,
+// otherwise nil.
 func onTop(token uintptr, slot *unsafe.Pointer) *goroutine {
 	if g := (*goroutine)(*slot); g != nil && g.Depth > 0 && g.top().Token == token {
 		return g
@@ -161,7 +169,8 @@ func onTop(token uintptr, slot *unsafe.Pointer) *goroutine {
 	return nil
 }
 
-// pop takes it off the stack. What found no room below it found none below its caller either.
+// pop takes the top call off the return stack. Calls that found no room below it found none below
+// its caller either, and count there, too.
 func (g *goroutine) pop() *hook.Frame {
 	f := g.top()
 	g.Depth--
@@ -172,13 +181,14 @@ func (g *goroutine) pop() *hook.Frame {
 	return f
 }
 
-// cut makes the return stack so deep.
+// cut sets the depth of the return stack.
 func (g *goroutine) cut(depth int32) {
 	g.Depth = depth
 	g.Top = unsafe.Pointer(g.frame(depth))
 }
 
-// roomFor makes room for a call at a depth. If there is none, the call is an overrun (trace_overrun).
+// roomFor makes room for a call at a depth. It returns false if there is none, and counts the call
+// as an overrun (trace_overrun).
 func (g *goroutine) roomFor(d int32) bool {
 	if d >= maxStack.Load() || d >= g.Room && !g.growStack() {
 		g.overrun()
@@ -188,7 +198,7 @@ func (g *goroutine) roomFor(d int32) bool {
 	return true
 }
 
-// overrun counts a call that there is no room for.
+// overrun counts a call that has no room on the return stack.
 func (g *goroutine) overrun() {
 	if g.Depth > 0 {
 		g.top().Over++
@@ -196,7 +206,7 @@ func (g *goroutine) overrun() {
 	atomic.AddUint64((*uint64)(unsafe.Add(top.header, tracefile.HOverrun)), 1)
 }
 
-// growStack doubles the return stack.
+// growStack doubles the return stack. It returns false if the stack has its largest size.
 func (g *goroutine) growStack() bool {
 	class, size := 0, uintptr(minStack)
 	for g.Room > 0 && size/frameSize <= uintptr(g.Room) {
@@ -238,12 +248,13 @@ func (g *goroutine) growStack() bool {
 	return true
 }
 
-// noFrameTest switches the frame test off.
+// noFrameTest switches the frame test off (the option noframe-test).
 var noFrameTest atomic.Bool
 
-// frameMismatch is the frame test's failure: the value that went in on entry is not the one that comes out. The trace would be wrong
-// from here on, so tracing stops, and the goroutine's stack is cut back to where it fits. Without the test it goes on from there, if that is anywhere: then the
-// call is on top of the return stack again.
+// frameMismatch is called when the frame test fails: the token of an exit is not the token of the
+// call on top of the return stack. The trace would be wrong from here on, so tracing stops, and the
+// stack is cut back to below the token's call. With the test off, the stack is cut back to that
+// call, if it is there; frameMismatch then returns true, with the call on top.
 func frameMismatch(g *goroutine, token uintptr) (fits bool) {
 	mismatches.Add(1)
 	if g != nil {
@@ -263,7 +274,7 @@ func frameMismatch(g *goroutine, token uintptr) (fits bool) {
 		g.cut(g.Depth - 1)
 	}
 	const text = "a call's return does not match its entry; tracing has stopped"
-	rt.Unpin() // the log may have to be waited for
+	rt.Unpin() // logError may wait for a lock
 	logError("frame test", text, "", 0)
 	rt.Pin()
 	rt.Fatal(text + " (unless the program calls Exit by hand, this is a fault of ftgo's)")

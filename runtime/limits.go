@@ -9,34 +9,41 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// limits narrow what a tracer sees: to calls that take long, to what some functions call, to some goroutines. What is written here is written by
-// calls that hold ctl, while the tracer is off, or not on yet.
+// This file holds the limits of tracers other than their filters.
+
+// limits narrow what a tracer sees: to calls that take long, to what some functions call, to some
+// goroutines. They are written with ctl held, while the tracer is off or not on yet.
 type limits struct {
 	threshold uint64   // ticks of the clock
-	ns        int64    // the same as it was set
+	ns        int64    // threshold as it was set, ns
 	maxDepth  int32    // max_graph_depth; 0 is no limit
-	cpus      *funcSet // of Ps, those that record; nil for all (tracing_cpumask)
-	values    bool     // no limit, but what the tracer's own function does not know either: it wants what functions return (funcgraph-retval)
+	cpus      *funcSet // Ps that record (tracing_cpumask); nil for all
+	// values says that the tracer wants what functions return (funcgraph-retval). It is no limit,
+	// but the tracer's own function does not know it either.
+	values bool
 
 	graphFunction, graphNotrace patterns
-	function, notrace           *funcSet // what they match; nil without them
+	function, notrace           *funcSet // what the two match; nil without patterns
 
-	goroutines, notGoroutines []uint64 // sorted numbers; of goroutines none means all
-	listed                    uint32   // lists when they were changed last
+	goroutines, notGoroutines []uint64 // sorted numbers; no goroutines means all
+	listed                    uint32   // lists after these two were changed last
 }
 
-// A goroutine's Slot.Set says what function-fork has made of it: two bits for each array, and, in the upper half, of which state of their lists of
-// goroutines that is.
+// Slot.Set of a goroutine holds what function-fork has made of it. The lower half has two bits for
+// each array. The upper half is the value of lists that the bits were computed for.
 const (
 	setWanted = 1 << iota
 	setUnwanted
 	setBits = iota
 )
 
-// lists counts changes of all lists of goroutines. Written with ctl held, after the listed of the array whose list it is.
+// lists grows with every SetGoroutines and SetNotraceGoroutines, of any array. limits.listed holds
+// its value after that array's last change. lists is guarded by ctl. listed is stored first: a hook
+// that loads the new value of lists must see the new listed.
 var lists atomic.Uint32
 
-// inherited returns the bits of a goroutine's Set that are still true: those of arrays whose lists are as they were.
+// inherited returns the bits of a goroutine's Set that still hold: the bits of the arrays with
+// lists that did not change since Set was written.
 func inherited(set uint64) uint64 {
 	now := lists.Load()
 	if uint32(set>>32) == now {
@@ -60,16 +67,17 @@ func (l *limits) limited() bool {
 // ofSome reports whether only some goroutines are traced.
 func (l *limits) ofSome() bool { return len(l.goroutines)+len(l.notGoroutines) > 0 }
 
-// onSome reports whether only some goroutines are traced, or some Ps record.
+// onSome reports whether only some goroutines are traced, or only some Ps record.
 func (l *limits) onSome() bool { return l.ofSome() || l.cpus != nil }
 
-// findFunctions makes the sets anew: patterns or packages have come.
+// findFunctions computes the sets of functions anew, after patterns or packages have come.
 func (l *limits) findFunctions() {
 	l.function, l.notrace = setOf(l.graphFunction), setOf(l.graphNotrace)
 }
 
-// chosen reports whether a goroutine is one of those that SetGoroutines and SetNotraceGoroutines name, or was started by one with
-// function-fork, and leaves that with it for those that it starts.
+// chosen reports whether SetGoroutines and SetNotraceGoroutines let the user trace a goroutine.
+// With function-fork a goroutine is treated as the one that started it, so chosen leaves its
+// findings in slot, which a new goroutine copies.
 func (u *user) chosen(g *goroutine, slot *hook.Slot) bool {
 	is := func(list []uint64) bool {
 		_, ok := slices.BinarySearch(list, g.id)
@@ -94,6 +102,7 @@ func (u *user) chosen(g *goroutine, slot *hook.Slot) bool {
 	return !unwanted && (len(u.goroutines) == 0 || wanted)
 }
 
+// setThreshold sets tracing_thresh.
 func (u *user) setThreshold(d time.Duration) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -107,6 +116,7 @@ func (u *user) setThreshold(d time.Duration) error {
 	})
 }
 
+// setGraphPatterns sets one of set_graph_function and set_graph_notrace. what is its name.
 func (u *user) setGraphPatterns(what string, texts []string, list *patterns) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -124,6 +134,7 @@ func (u *user) setGraphPatterns(what string, texts []string, list *patterns) err
 	})
 }
 
+// setGoroutines sets set_ftrace_pid or set_ftrace_notrace_pid.
 func (u *user) setGoroutines(list *[]uint64, ids []uint64) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -137,6 +148,7 @@ func (u *user) setGoroutines(list *[]uint64, ids []uint64) error {
 	})
 }
 
+// setCPUs sets tracing_cpumask.
 func (u *user) setCPUs(cpus []int) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -154,7 +166,8 @@ func (u *user) setCPUs(cpus []int) error {
 	return u.setLimit(func() { u.cpus = set })
 }
 
-// Goid returns the number of the calling goroutine, as stack traces show it; 0 in a program without hooks.
+// Goid returns the number of the calling goroutine, as stack traces show it; 0 in a program without
+// hooks. It may be called from anywhere.
 func Goid() uint64 {
 	if rt == nil {
 		return 0
@@ -163,7 +176,8 @@ func Goid() uint64 {
 	return id
 }
 
-// setLimit changes a limit while nothing that records is under way, or callbacks of its own are not called.
+// setLimit changes a limit: of an array's user while nothing that records is under way, of an Ops
+// or a GraphOps while no hook that is under way will call it.
 func (u *user) setLimit(change func()) error {
 	ctl.Lock()
 	defer ctl.Unlock()
@@ -186,7 +200,7 @@ func (u *user) setLimit(change func()) error {
 
 // setMaxDepth sets max_graph_depth.
 func (a *traceArray) setMaxDepth(depth int) error {
-	if a.index == 0 { // which the hooks know by themselves
+	if a.index == 0 { // the hooks know the limit of the top array by themselves
 		setDepth(func() { a.maxDepth = int32(depth) })
 		return nil
 	}

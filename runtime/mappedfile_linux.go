@@ -7,10 +7,11 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// A trace that is a file: header and pages are a shared mapping of it, so that whatever was committed is in the file however the
-// program ends, and a reader needs no word from it. The file's pages are allocated before they are written: a store into a hole of a
-// file system that is full would be a SIGBUS. Everything here is a plain system call, since it may run before package os and syscall
-// are initialized.
+// This file holds the trace that is a file, FTGO_FILE. The header and the pages are a shared
+// mapping of the file. So what was committed is in the file however the program ends, and a reader
+// does not need the program. Parts of the file are allocated before they are written: a store into
+// a hole is a SIGBUS when the file system is full. Everything here is a plain system call, since it
+// may run before the packages os and syscall are initialized.
 
 var file struct {
 	path string // FTGO_FILE
@@ -18,16 +19,19 @@ var file struct {
 	base unsafe.Pointer
 	size uintptr
 
-	allocated uintptr // so far
-	zeros     bool    // by writing zeros
+	allocated uintptr // bytes from the beginning that are allocated
+	zeros     bool    // the file system does not know how to allocate; zeros are written instead
 }
 
-const fdFloor = 200 // the file's descriptor stays clear of those that programs count
+// fdFloor is the lowest number of the file's descriptor: it stays clear of the descriptors that
+// programs count.
+const fdFloor = 200
 
+// mapped reports whether the trace is a file.
 func mapped() bool { return file.base != nil }
 
-// fileHeader maps the file, and returns its header. It returns nil if there is no file, or if it is another process's: a child
-// inherits the environment of its parent.
+// fileHeader maps the file, and returns its header. It returns nil if there is no file, or if the
+// file belongs to another process: a child inherits the environment of its parent.
 func fileHeader(pages int) unsafe.Pointer {
 	if file.path == "" {
 		return nil
@@ -71,7 +75,8 @@ func fileHeader(pages int) unsafe.Pointer {
 	return p
 }
 
-// filePage returns the i'th page, or nil when the file system is full. It is called with the runtime lock held.
+// filePage returns the i'th page of the file, and nil when the file system is full. It is called
+// with the runtime lock held.
 func filePage(i int) unsafe.Pointer {
 	if file.base == nil {
 		return nil
@@ -87,10 +92,11 @@ func filePage(i int) unsafe.Pointer {
 	return unsafe.Add(file.base, off)
 }
 
-// ahead is how much of the file is allocated at a time, if there is room: bytes.
+// ahead is how much of the file is allocated at a time, if there is room, in bytes.
 const ahead = 4 << 20
 
-// allocate makes sure that the file has room on the file system up to end. Where that does not know how to allocate, zeros are written.
+// allocate makes sure that the file system has room for the file up to end. It writes zeros if the
+// file system does not know how to allocate.
 func allocate(end uintptr) bool {
 	from := file.allocated
 	if !file.zeros {

@@ -4,7 +4,8 @@ package ftrace
 
 import "unsafe"
 
-// Recording into a shared mapping is Linux's alone so far; elsewhere a program writes its trace when it ends.
+// Recording into a shared mapping exists on Linux alone. On other systems a program writes its
+// trace when it ends.
 
 var file struct{ path string }
 

@@ -8,6 +8,9 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
+// This file writes the notes of the program itself: markers, and the names of goroutines.
+
+// marker writes a note of the program's own into the array's buffer (trace_marker).
 func (a *traceArray) marker(format string, args []any) {
 	if rt == nil || !tracing.Load() || a.header == nil || stopped() || a.paused.Load() {
 		return
@@ -24,7 +27,7 @@ func (a *traceArray) marker(format string, args []any) {
 	rt.Done()
 }
 
-// markText writes a marker, or as many as it takes.
+// markText writes a text as one marker, or as several if it is longer than tracefile.MaxMarker.
 func (p *processor) markText(g *goroutine, text string) {
 	for {
 		part := text[:min(len(text), tracefile.MaxMarker)]
@@ -35,7 +38,7 @@ func (p *processor) markText(g *goroutine, text string) {
 	}
 }
 
-// mark writes a marker.
+// mark writes one marker.
 func (p *processor) mark(g *goroutine, text string) {
 	now := rt.Clock()
 	w0, w1 := now<<hook.ClockShift|tracefile.KindMarker, uint64(len(text))|uint64(g.Depth)<<32
@@ -51,8 +54,9 @@ func (p *processor) mark(g *goroutine, text string) {
 	p.commit(size, extra)
 }
 
-// SetGoroutineName gives the calling goroutine a name, which traces show in place of its function's: its first 15 bytes, as in the kernel
-// (PR_SET_NAME). An empty name takes it away.
+// SetGoroutineName gives the calling goroutine a name, which traces show in place of its
+// function's. Only the first 15 bytes count, as in the kernel (PR_SET_NAME). An empty name takes
+// the name away. It does nothing in a program without hooks, nor in a callback.
 func SetGoroutineName(name string) {
 	if rt == nil {
 		return
@@ -64,7 +68,7 @@ func SetGoroutineName(name string) {
 	g, _ := newStates(slot, proc)
 	g.name = [len(g.name)]byte{}
 	copy(g.name[:tracefile.MaxName], name)
-	g.Turn = 0 // say it
+	g.Turn = 0 // the next record repeats the note, with the name
 	for i := 1; g.sequences != nil && i < maxArrays; i++ {
 		g.sequences[i].turn = 0
 	}

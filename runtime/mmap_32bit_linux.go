@@ -7,10 +7,11 @@ import (
 	"syscall"
 )
 
-// sysMmap counts its offset in pages; at offset zero that makes no difference.
+// sysMmap counts its offset in pages. The offset is always zero here.
 const sysMmap = syscall.SYS_MMAP2
 
-// fallocate is that of 64-bit systems; offset and length are pairs of words.
+// fallocate is the function of mmap_64bit_linux.go. The system call takes offset and length as
+// pairs of words.
 func fallocate(fd int, off, n uintptr) syscall.Errno {
 	pair := func(lo uintptr) (a, b uintptr) {
 		if runtime.GOARCH == "mips" { // big-endian

@@ -6,78 +6,91 @@ import (
 )
 
 // A TraceFunc is called on entry of every function that its tracer wants, on the goroutine that
-// calls the function (ftrace_func_t in the kernel's include/linux/ftrace.h). ip is the function,
-// parentIP a return address in its caller, for runtime.CallersFrames. ops is the Ops that the
-// TraceFunc belongs to; nil for that of SetTriggerFunc.
+// calls the function (ftrace_func_t in the kernel's include/linux/ftrace.h). ip is the function.
+// parentIP is a return address in its caller, for runtime.CallersFrames; 0 if it is not known. ops
+// is the Ops that the TraceFunc belongs to; nil for a TraceFunc of SetTriggerFunc.
 //
-// It may do what any function may. The functions that it calls itself are traced for no tracer,
-// unless the Ops is RecursionSafe. If it panics, the program goes on and its tracer is switched off;
-// ErrorLog says why.
+// A TraceFunc may do what any function may. The functions that it calls are traced for no tracer,
+// unless the Ops is RecursionSafe. If it panics, the program goes on and the tracer is switched
+// off; ErrorLog says why.
 type TraceFunc func(ip *Func, parentIP uintptr, ops *Ops)
 
-// Ops is a tracer of entries with a filter of its own (struct ftrace_ops). Any number may be on beside the current tracer, up to 32 together with
-// it, the GraphOps, the profile, the triggers (one for all) and the tracers of instances. A function calls those that want it, and costs nothing for those that do not.
+// Ops is a tracer of entries with a filter of its own (struct ftrace_ops). A function calls the
+// tracers that want it, and costs nothing for the others. Up to 32 tracers may be on at once: each
+// Ops, each GraphOps, each instance with a tracer, the profile, and the triggers, which count as
+// one.
 //
-// The exported fields may be set while it is not registered. An Ops must not be copied after its first use.
+// The exported fields may be set while the Ops is not registered. An Ops must not be copied after
+// its first use.
 type Ops struct {
-	Name string // of letters, digits, - and _
+	Name string // letters, digits, - and _
 	Func TraceFunc
 
-	// RecursionSafe says that Func minds itself that functions which it calls may be traced, and call it again (FTRACE_OPS_FL_RECURSION says the
-	// opposite in the kernel).
+	// RecursionSafe says that functions which Func calls may be traced, and may call Func again:
+	// Func guards itself against endless recursion (the opposite of FTRACE_OPS_FL_RECURSION in the
+	// kernel).
 	RecursionSafe bool
 
 	user user
 }
 
-// Most data that a GraphOps may keep for a call, in bytes (FGRAPH_MAX_DATA_SIZE in the kernel's kernel/trace/fgraph.c).
+// MaxDataSize is the largest GraphOps.DataSize, in bytes (FGRAPH_MAX_DATA_SIZE in the kernel's
+// kernel/trace/fgraph.c).
 const MaxDataSize = 64
 
-// A Verdict is what a GraphOps says on a function's entry.
+// A Verdict is what a GraphOps answers on entry of a function.
 type Verdict uint8
 
-// The verdicts. Whatever it is, calls of other functions from this one are asked about, unless it is Skip.
+// The verdicts. After Ignore and Want the GraphOps is asked about the calls below this one, too.
 const (
-	Ignore Verdict = iota // the return is not wanted
-	Want                  // it is
-	Skip                  // it is not, and the calls below are not seen at all
+	Ignore Verdict = iota // the return of this call is not wanted
+	Want                  // the return of this call is wanted
+	Skip                  // the return is not wanted, and the calls below this one are not seen
 )
 
 // A GraphEntryFunc is called on entry of every function that its GraphOps wants
-// (trace_func_graph_ent_t in the kernel's include/linux/ftrace.h). data is DataSize bytes of zeros,
-// which come back to the return of the same call. Where there is no room for them, on return stacks
-// of tens of thousands of calls, the function is not called, and the call counts as an overrun.
+// (trace_func_graph_ent_t in the kernel's include/linux/ftrace.h). data is GraphOps.DataSize bytes
+// of zeros, which the GraphReturnFunc gets for the same call. If there is no room for data, on
+// return stacks of tens of thousands of calls, the function is not called, and the call counts as
+// an overrun.
 //
-// It may do what a TraceFunc may. It must not keep data, nor put pointers in it.
+// A GraphEntryFunc may do what a TraceFunc may. It must not keep data after it returns, nor put
+// pointers in it.
 type GraphEntryFunc func(c Call, ops *GraphOps, data []byte) Verdict
 
 // A GraphReturnFunc is called on return of every call that the GraphEntryFunc wanted, also when the
-// call panics or ends its goroutine (trace_func_graph_ret_t).
+// call panics or ends its goroutine (trace_func_graph_ret_t). It may do what a GraphEntryFunc may.
 type GraphReturnFunc func(c Call, ops *GraphOps, data []byte)
 
-// GraphOps is a tracer of entries and returns with a filter of its own (struct fgraph_ops). Up to 16 may be on at once, the graph tracer and the
-// profile among them. They share the goroutines' return stacks: a call's depth counts the calls below it that any of them wanted.
+// GraphOps is a tracer of entries and returns with a filter of its own (struct fgraph_ops). Up to
+// 16 tracers of returns may be on at once: each GraphOps, each instance with such a tracer, and the
+// profile. They share the return stacks of the goroutines: the depth of a call counts the calls
+// below it on the stack, which are the calls that any of the tracers wanted.
 //
-// The exported fields may be set while it is not registered. A GraphOps must not be copied after its first use.
+// The exported fields may be set while the GraphOps is not registered. A GraphOps must not be
+// copied after its first use.
 type GraphOps struct {
-	Name     string          // of letters, digits, - and _
+	Name     string          // letters, digits, - and _
 	Entry    GraphEntryFunc  // nil wants every return
-	Return   GraphReturnFunc // may be nil
+	Return   GraphReturnFunc // may be nil if Entry is not
 	DataSize int             // bytes of data for a call, 0 to MaxDataSize
-	MaxDepth int             // calls at this depth and below are not seen; 0 is no limit
+	MaxDepth int             // calls at this depth or deeper are not seen; 0 is no limit
 	Retval   bool            // Return is told what functions return: see Call.Retval
 
 	user user
 }
 
-// Errors of Register and Unregister, to be wrapped.
+// Errors that Register and Unregister wrap.
 var (
 	errRegistered    = errors.New("it is registered already")
 	errNotRegistered = errors.New("it is not registered")
 	errInCallback    = errors.New("a tracer cannot be registered or unregistered from a callback")
 )
 
-// Register switches the tracer on (register_ftrace_function). Calls that begin from now on are seen. It may be called at any time, but from callbacks.
+// Register switches the Ops on (register_ftrace_function). Calls that begin from then on are seen.
+// The error is ErrNotInstrumented, or says that the Ops has no Func, that its Name is not valid or
+// taken, that it is registered already, or that 32 tracers are on. Register may be called at any
+// time from any goroutine, but not from a callback.
 func (o *Ops) Register() error {
 	if o.Func == nil {
 		return fmt.Errorf("tracer %q has no function to call", o.Name)
@@ -85,11 +98,17 @@ func (o *Ops) Register() error {
 	return o.user.register(o.Name, "tracer", func(u *user) { u.ops = o }, false)
 }
 
-// Unregister switches it off. When it returns no goroutine is in Func any more, and none will call it: it waits for callbacks that are under way
-// (synchronize_rcu_tasks in the kernel), without keeping anybody from anything. From a callback it is an error.
+// Unregister switches the Ops off. When it returns, no goroutine is in Func any more, and none will
+// call it: Unregister waits for callbacks that are under way, and holds up no others meanwhile
+// (synchronize_rcu_tasks in the kernel). The error is ErrNotInstrumented, or says that the Ops is
+// not registered. Unregister must not be called from a callback, and returns an error there.
 func (o *Ops) Unregister() error { return o.user.unregister(o.Name) }
 
-// Register switches the tracer on (register_ftrace_graph). Calls that begin from now on are seen. It may be called at any time, but from callbacks.
+// Register switches the GraphOps on (register_ftrace_graph). Calls that begin from then on are
+// seen. The error is ErrNotInstrumented, or says that the GraphOps has neither Entry nor Return,
+// that a field is out of its range, that its Name is not valid or taken, that it is registered
+// already, or that too many tracers are on. Register may be called at any time from any goroutine,
+// but not from a callback.
 func (o *GraphOps) Register() error {
 	switch {
 	case o.Entry == nil && o.Return == nil:
@@ -107,55 +126,63 @@ func (o *GraphOps) Register() error {
 	}, true)
 }
 
-// Unregister switches it off. When it returns no goroutine is in its callbacks any more, and none will call them, also not for calls that are still
-// open: they return to no one. From a callback it is an error.
+// Unregister switches the GraphOps off. When it returns, no goroutine is in Entry or Return any
+// more, and none will call them, also not for the returns of calls that are open. The error is
+// ErrNotInstrumented, or says that the GraphOps is not registered. Unregister must not be called
+// from a callback, and returns an error there.
 func (o *GraphOps) Unregister() error { return o.user.unregister(o.Name) }
 
-// SetFilter limits the tracer to the functions that the patterns name; without patterns it sees all. The patterns are those of the function
-// SetFilter. It may be called at any time, also before Register.
+// SetFilter limits the Ops to the functions that the patterns name, as Instance.SetFilter describes
+// them. Without patterns the Ops sees all functions. SetFilter may be called at any time, also
+// before Register.
 func (o *Ops) SetFilter(patterns ...string) error { return o.user.setFilter(patterns, false, false) }
 
-// AddFilter adds patterns to the filter. !glob takes functions out of it; when nothing is left the tracer sees all.
+// AddFilter adds patterns to the filter. When !glob has taken the last function out of it, the Ops
+// sees all functions.
 func (o *Ops) AddFilter(patterns ...string) error { return o.user.setFilter(patterns, false, true) }
 
-// SetNotrace excludes functions, also from what the filter names.
+// SetNotrace excludes the functions that the patterns name, also from what SetFilter names.
 func (o *Ops) SetNotrace(patterns ...string) error { return o.user.setFilter(patterns, true, false) }
 
-// AddNotrace adds to what SetNotrace set.
+// AddNotrace adds patterns to those of SetNotrace.
 func (o *Ops) AddNotrace(patterns ...string) error { return o.user.setFilter(patterns, true, true) }
 
-// SetFilter limits the tracer to the functions that the patterns name; without patterns it sees all. The patterns are those of the function
-// SetFilter. It may be called at any time, also before Register.
+// SetFilter limits the GraphOps to the functions that the patterns name, as Instance.SetFilter
+// describes them. Without patterns the GraphOps sees all functions. SetFilter may be called at any
+// time, also before Register.
 func (o *GraphOps) SetFilter(patterns ...string) error {
 	return o.user.setFilter(patterns, false, false)
 }
 
-// AddFilter adds patterns to the filter. !glob takes functions out of it; when nothing is left the tracer sees all.
+// AddFilter adds patterns to the filter. When !glob has taken the last function out of it, the
+// GraphOps sees all functions.
 func (o *GraphOps) AddFilter(patterns ...string) error {
 	return o.user.setFilter(patterns, false, true)
 }
 
-// SetNotrace excludes functions, also from what the filter names.
+// SetNotrace excludes the functions that the patterns name, also from what SetFilter names.
 func (o *GraphOps) SetNotrace(patterns ...string) error {
 	return o.user.setFilter(patterns, true, false)
 }
 
-// AddNotrace adds to what SetNotrace set.
+// AddNotrace adds patterns to those of SetNotrace.
 func (o *GraphOps) AddNotrace(patterns ...string) error {
 	return o.user.setFilter(patterns, true, true)
 }
 
-// SetGraphFunction limits the tracer to calls of the functions that the patterns name, and what they call; without patterns it sees all.
+// SetGraphFunction limits the GraphOps to calls of the functions that the patterns name, and what
+// these call. Without patterns it sees all calls.
 func (o *GraphOps) SetGraphFunction(patterns ...string) error {
 	return o.user.setGraphPatterns("set_graph_function", patterns, &o.user.graphFunction)
 }
 
-// SetGraphNotrace excludes calls of functions, and what they call.
+// SetGraphNotrace excludes calls of the functions that the patterns name, and what these call, also
+// from what SetGraphFunction names. Without patterns it excludes none.
 func (o *GraphOps) SetGraphNotrace(patterns ...string) error {
 	return o.user.setGraphPatterns("set_graph_notrace", patterns, &o.user.graphNotrace)
 }
 
-// register gives the user its bits, and switches it on.
+// register gives the user its bits, and switches it on. what names the kind of tracer in errors.
 func (u *user) register(name, what string, set func(*user), returns bool) error {
 	fail := func(err error) error { return fmt.Errorf("%s %q: %w", what, name, err) }
 	switch {
@@ -179,7 +206,7 @@ func (u *user) register(name, what string, set func(*user), returns bool) error 
 	if err := u.lend(returns); err != nil {
 		return err
 	}
-	startBuffer() // it keeps the clock, too
+	startBuffer() // the top array's header also keeps the clock
 	set(u)
 	u.failed.Store(false)
 	u.applied = false
@@ -191,6 +218,7 @@ func (u *user) register(name, what string, set func(*user), returns bool) error 
 	return nil
 }
 
+// unregister switches the user off, waits for its callbacks, and takes its bits back.
 func (u *user) unregister(name string) error {
 	fail := func(err error) error { return fmt.Errorf("tracer %q: %w", name, err) }
 	switch {
@@ -211,7 +239,7 @@ func (u *user) unregister(name string) error {
 		defaultUser = &top.user
 	}
 	ctl.Unlock()
-	u.await() // without the lock: a callback may want it
+	u.await() // without ctl, since a callback may want it
 	ctl.Lock()
 	u.giveBack()
 	if u.dataSize > 0 {
@@ -222,11 +250,11 @@ func (u *user) unregister(name string) error {
 	return nil
 }
 
-// inCallback reports whether the caller was called from a callback.
+// inCallback reports whether the caller was called from a callback, or is on g0.
 func inCallback() bool {
 	if slot, _ := rt.Begin(); slot != nil {
 		g := (*goroutine)(*slot)
-		in := g != nil && g.calling != 0 // a RecursionSafe one
+		in := g != nil && g.calling != 0 // the callback is of an Ops that is RecursionSafe
 		rt.Done()
 		return in
 	}

@@ -148,7 +148,8 @@ func (b *pagePool) takeSpare() unsafe.Pointer {
 	return c
 }
 
-// takeSpares takes all spare pages out of the pool, and returns the first of them. Their links stay.
+// takeSpares takes all spare pages out of the pool, and returns the first of them. Their links
+// stay.
 func (b *pagePool) takeSpares() unsafe.Pointer {
 	gone := b.spare
 	if gone == nil {

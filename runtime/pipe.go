@@ -9,14 +9,16 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// A Pipe takes records out of the buffer and writes them as text (trace_pipe): what it has written no other reader gets. A Pipe may be used by
-// one goroutine at a time, and there may be several; each gets a part.
+// A Pipe takes records out of the buffer and writes them as text (trace_pipe). No other reader gets
+// the records that a Pipe has taken. A Pipe may be used by one goroutine at a time. There may be
+// several Pipes, and each record goes to one of them.
 type Pipe struct {
 	array *traceArray
-	in    *Instance // whose it is, if it is not the top one
+	in    *Instance // the instance that the pipe belongs to; nil for Default
 	text  *tracefile.Pipe
 }
 
+// newPipe makes a pipe for the array.
 func (a *traceArray) newPipe() (*Pipe, error) {
 	if rt == nil {
 		return nil, ErrNotInstrumented
@@ -24,10 +26,12 @@ func (a *traceArray) newPipe() (*Pipe, error) {
 	return &Pipe{array: a, text: tracefile.NewPipe()}, nil
 }
 
-// WriteNow writes what is in the buffer now, in order of time, and takes it out. It may be called at any time, also while tracing goes on, and
-// writes nothing if there is nothing. A call that began before and returned after two calls of WriteNow is two lines.
+// WriteNow takes the records out of the buffer that are in it now, and writes them in order of
+// time. It writes nothing if there are none. It may be called while tracing goes on. A call whose
+// entry and return were taken by two calls of WriteNow is two lines.
 //
-// If w fails, what was taken out is gone.
+// The error is w's, or says that the instance was removed. If w fails, the records that were taken
+// are gone.
 func (p *Pipe) WriteNow(w io.Writer) error {
 	if p.in != nil {
 		return p.in.write(w, func(_ *traceArray, w io.Writer) error { return p.write(w) })
@@ -35,6 +39,7 @@ func (p *Pipe) WriteNow(w io.Writer) error {
 	return p.write(w)
 }
 
+// write is WriteNow for an array that is there.
 func (p *Pipe) write(w io.Writer) error {
 	a := p.array
 	a.ensureBuffer()
@@ -45,7 +50,9 @@ func (p *Pipe) write(w io.Writer) error {
 	return p.text.Write(w, t, o)
 }
 
-// Follow writes what comes into the buffer until ctx is done, a tenth of a second after it came at the latest. It returns nil then, or w's error.
+// Follow writes what comes into the buffer, at the latest a tenth of a second after it came, until
+// ctx is done. It then writes what is left, and returns. The error is that of WriteNow; nil if
+// there was none.
 func (p *Pipe) Follow(ctx context.Context, w io.Writer) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -61,7 +68,7 @@ func (p *Pipe) Follow(ctx context.Context, w io.Writer) error {
 	}
 }
 
-// consume copies what has not been read, and takes it out.
+// consume copies the records that were not read yet, and takes them out of the buffer.
 func (a *traceArray) consume() (head []byte, pages [][]byte, tabs []tracefile.Table) {
 	a.consuming.Lock()
 	defer a.consuming.Unlock()

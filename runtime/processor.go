@@ -8,31 +8,36 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// processor is the library's state of a P, behind the word that the patched runtime keeps for it in p. Hooks are pinned to their P, so a P's
-// records go into a page that nobody else writes, as a CPU's do in the kernel (struct ring_buffer_per_cpu): a goroutine that is parked holds
-// nothing. It lies outside the Go heap, and lives for ever, as a P does.
+// A processor is the library's state of a P, behind the word that the patched runtime keeps for it
+// in p. Hooks are pinned to their P, so the records of a P go into a page that only this P writes,
+// as the records of a CPU do in the kernel (struct ring_buffer_per_cpu). A goroutine that is parked
+// holds no page. The state lies outside the Go heap and is never freed, as a P is not.
 type processor struct {
-	hook.Processor // a Turn is that of the goroutine whose records come now; no goroutine has another P's
+	hook.Processor // Turn changes with the goroutine that records; a Turn belongs to one P
 
-	overwritten, read, dropped uint64 // records, since the buffer was last emptied; aligned also where words have 4 bytes
+	// Counts of records since the buffer was last emptied. They are aligned also where words have 4
+	// bytes.
+	overwritten, read, dropped uint64
 
 	id   int32
 	lost uint32     // records dropped since the last page
-	next *processor // of the array's
+	next *processor // the array's next processor
 
 	array  *traceArray
-	others *[maxArrays]*processor // the P's for other arrays, if this is the top one's
+	others *[maxArrays]*processor // of the top array's processor, by index of the array
 }
 
-// Ps lie so far apart that two of them share no cache line, nor a pair of lines that are fetched together.
+// processorSize keeps the states of two Ps on different cache lines, and on different pairs of
+// lines that are fetched together. Bytes.
 const processorSize = 256
 
-// turnShift leaves room for the number of the P in a turn, so that no two are the same.
+// turnShift is the number of bits in a Turn that hold the number of the P. They keep the Turns of
+// two Ps apart.
 const turnShift = 20
 
 var _ [processorSize - unsafe.Sizeof(processor{})]byte
 
-// newStates gives the calling goroutine and its P the states that they lack.
+// newStates makes the states that the calling goroutine and its P lack, and returns both.
 func newStates(slot, proc *unsafe.Pointer) (*goroutine, *processor) {
 	p := (*processor)(*proc)
 	if p == nil {
@@ -46,6 +51,7 @@ func newStates(slot, proc *unsafe.Pointer) (*goroutine, *processor) {
 	return g, p
 }
 
+// newProcessor makes the state of a P for an array.
 func newProcessor(a *traceArray, id int32) *processor {
 	rt.Lock()
 	p := (*processor)(rt.Alloc(processorSize))
@@ -58,11 +64,12 @@ func newProcessor(a *traceArray, id int32) *processor {
 	return p
 }
 
-// ready makes sure that a record of the goroutine can follow: another page when this one is full, and a note of whose records come now.
-// Without a page the record is dropped.
+// ready makes sure that a record of the goroutine may follow. It takes another page when this one
+// is full, and writes a note when the goroutine differs from the one that recorded last. It returns
+// false, and counts the record as dropped, if there is no page.
 func (p *processor) ready(g *goroutine, now uint64) bool { return p.reserve(g, now, 1) }
 
-// reserve is ready for a record of so many pairs of words. A page has room for the longest.
+// reserve is ready for a record of size pairs of words. A page has room for the longest record.
 func (p *processor) reserve(g *goroutine, now uint64, size uint32) bool {
 	t := g.sequence(p.array)
 	if t.turn == p.Turn && size <= p.room() && !g.unnamed {
@@ -88,26 +95,27 @@ func (p *processor) reserve(g *goroutine, now uint64, size uint32) bool {
 	p.commit(note, note)
 	p.Turn += 1 << turnShift
 	if t.turn = p.Turn; g.unnamed {
-		t.turn = 0 // the next record says it
+		t.turn = 0 // the next record repeats the note
 	}
 	return true
 }
 
-// room returns how many pairs of words the page has room for. A P without a page has none.
+// room returns how many pairs of words fit into the page; 0 without a page.
 func (p *processor) room() uint32 { return uint32((p.End - uintptr(p.At)) / tracefile.RecordSize) }
 
-// full reports whether the page has no room.
+// full reports whether the page has no room, or there is no page.
 func (p *processor) full() bool { return uintptr(p.At) == p.End }
 
-// commit makes what was written at p.At part of the page: so many pairs of words, of which so many do not count as records. The reader takes
-// what lies below the commit word, so that is stored last.
+// commit makes size pairs of words at p.At part of the page. extra of them do not count as records.
+// A reader takes what lies below the commit word, so the commit word is stored last.
 func (p *processor) commit(size, extra uint32) {
 	c := (*uint32)(unsafe.Add(p.Page, tracefile.PCommit))
 	p.At = unsafe.Add(p.At, size*tracefile.RecordSize)
 	storeCommit(c, *c+size+extra*tracefile.Extra)
 }
 
-// nextPage gives the P another page.
+// nextPage gives the P another page. It returns false, and counts a record as dropped, if there is
+// none.
 func (p *processor) nextPage(now uint64) bool {
 	b := p.array
 	if b.stuck.Load() {
@@ -128,7 +136,7 @@ func (p *processor) nextPage(now uint64) bool {
 	}
 	u32 := func(off uintptr) *uint32 { return (*uint32)(unsafe.Add(c, off)) }
 	u64 := func(off uintptr) *uint64 { return (*uint64)(unsafe.Add(c, off)) }
-	// Readers look at magic, commit and the assignment's number before and after they copy.
+	// Readers look at the magic number, the commit word and gen before and after they copy.
 	atomic.StoreUint32(u32(tracefile.PMagic), 0)
 	atomic.StoreUint32(u32(tracefile.PCommit), 0)
 	b.gen++

@@ -6,8 +6,8 @@ import "sync"
 
 var raceMu sync.Mutex
 
-// raceAcquire tells the race detector what it cannot see, since this package is compiled without it: what a tracer's callbacks find was
-// there before the tracer was registered.
+// raceAcquire orders a callback after the registration of its tracer, for the race detector. The
+// detector does not see that order by itself, since this package is compiled without it.
 func raceAcquire() {
 	raceMu.Lock()
 	//lint:ignore SA2001 the order is what matters

@@ -8,11 +8,13 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// DefaultMaxStack is the maximum depth of a goroutine's return stack unless SetMaxStack or FTGO_MAX_STACK says otherwise.
+// DefaultMaxStack is the maximum depth of a goroutine's return stack unless SetMaxStack or
+// FTGO_MAX_STACK sets another.
 const DefaultMaxStack = 1024
 
-// SetMaxStack sets how many calls a goroutine's return stack holds (FTRACE_RETFUNC_DEPTH): 1 to
-// 65535. Calls below are counted as overruns, and not traced.
+// SetMaxStack sets how many calls a goroutine's return stack holds, 1 to 65535
+// (FTRACE_RETFUNC_DEPTH). Calls beyond that are counted as overruns, and their returns are not
+// traced. The error is ErrNotInstrumented, or says that depth is out of its range.
 func SetMaxStack(depth int) error {
 	if depth < 1 || depth > 65535 {
 		return fmt.Errorf("the maximum depth of a return stack is 1 to 65535, not %d", depth)
@@ -27,7 +29,8 @@ func SetMaxStack(depth int) error {
 // MaxStack returns how many calls a goroutine's return stack holds; 0 in a program without hooks.
 func MaxStack() int { return int(maxStack.Load()) }
 
-// Overruns returns how many calls since the buffer was last emptied lay below the maximum depth of their return stack (trace_overrun).
+// Overruns returns how many calls, of all tracers with returns, found no room on their goroutine's
+// return stack since Default's buffer was last emptied (trace_overrun).
 func Overruns() uint64 {
 	if top.header == nil {
 		return 0
@@ -35,7 +38,8 @@ func Overruns() uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Add(top.header, tracefile.HOverrun)))
 }
 
-// setDepth sets a limit of the depth. Goroutines learn of it when they next find no room.
+// setDepth sets a limit of the depth by calling set. Goroutines learn of it when they next find no
+// room.
 func setDepth(set func()) {
 	ctl.Lock()
 	defer ctl.Unlock()
@@ -54,6 +58,7 @@ func setDepth(set func()) {
 	usePointers()
 }
 
+// setGraphLimit computes graphLimit anew.
 func setGraphLimit() {
 	limit := maxStack.Load()
 	if d := top.maxDepth; d > 0 {
@@ -62,7 +67,8 @@ func setGraphLimit() {
 	graphLimit.Store(limit)
 }
 
-// Depth returns the number of calls on the calling goroutine's return stack.
+// Depth returns the number of calls on the calling goroutine's return stack. It is 0 in a program
+// without hooks, and in callbacks, which have Call.Depth.
 func Depth() int {
 	if rt == nil {
 		return 0

@@ -3,12 +3,13 @@ package ftrace
 // A StackFrame is a frame of a goroutine's stack.
 type StackFrame struct {
 	PC    uintptr // a return address in its function, for runtime.CallersFrames
-	Size  int     // bytes
-	Depth int     // bytes of it and of its callers, without what hooks take
+	Size  int     // bytes of the frame
+	Depth int     // bytes of the frame and of all its callers, without what hooks take
 }
 
-// StackUsed returns how many bytes of its stack the calling goroutine uses, those of the hook among them if a callback calls. It is 0 in a program
-// without hooks. It takes some nanoseconds.
+// StackUsed returns how many bytes of its stack the calling goroutine uses. In a callback they
+// include the frames of the hook. It is 0 in a program without hooks. A call takes some
+// nanoseconds.
 func StackUsed() int {
 	if rt == nil {
 		return 0
@@ -16,9 +17,11 @@ func StackUsed() int {
 	return int(rt.Used())
 }
 
-// Stack writes the frames of the calling goroutine's stack into frames, the innermost first, and returns how many there are, 64 at most. Frames of hooks are left
-// out; where a function was inlined, its caller's frame is its own. It is empty in a program without hooks, and where frames have no pointers: they have on
-// amd64 and arm64.
+// Stack writes the frames of the calling goroutine's stack into frames, the innermost first, and
+// returns their number. It writes no more than len(frames), and no more than 64. It leaves out the
+// frames of hooks. A function that was inlined has no frame of its own: its caller's frame counts.
+// The number is 0 in a program without hooks, and where there are no frame pointers; amd64 and
+// arm64 have them.
 func Stack(frames []StackFrame) int {
 	if rt == nil {
 		return 0

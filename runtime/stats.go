@@ -8,34 +8,46 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// Stats counts what the library did since the buffer was last emptied, or since the program began where that is said. While nothing is traced
-// Written is the sum of Entries, Overwritten, Dropped and Read: the goroutines count the one, the buffer the others.
+// Stats are the counts of one instance since its buffer was last emptied, and counts of the library
+// as a whole. While nothing is traced Written is the sum of Entries, Overwritten, Dropped and Read:
+// the goroutines count Written, and the buffer counts the others.
 type Stats struct {
 	Written     uint64 // records that were made
 	Entries     uint64 // records in the buffer
 	Overwritten uint64 // records that newer ones took the place of
 	Dropped     uint64 // records that found no room
 	Read        uint64 // records that were consumed
-	Overruns    uint64 // calls that lay below the maximum depth of a return stack
-	Goroutines  int    // goroutines that made a traced call and have not ended
-	Ended       uint64 // goroutines that made a traced call and have ended, since the program began
-	Unbalanced  uint64 // of these, how many ended with calls on their return stack: always 0 unless ftgo is broken
-	Mismatches  uint64 // returns that did not match their entry, since the program began: always 0 unless ftgo is broken
+	// Overruns is what the function Overruns returns.
+	Overruns uint64
+	// Goroutines and Ended count the goroutines that made a traced call since the program began:
+	// Goroutines the ones that have not ended, Ended the ones that have.
+	Goroutines int
+	Ended      uint64
+	// Unbalanced counts the goroutines in Ended that had calls left on their return stack. It is 0
+	// unless ftgo is broken.
+	Unbalanced uint64
+	// Mismatches counts returns that did not match their entry since the program began. It is 0
+	// unless ftgo is broken.
+	Mismatches uint64
 }
 
-// CPUStats are the counts of one P (per_cpu/cpuN/stats).
+// CPUStats are the counts of one P since the buffer was last emptied (per_cpu/cpuN/stats).
 type CPUStats struct {
 	CPU         int
 	Entries     uint64 // records in the buffer
 	Overwritten uint64 // records that newer ones took the place of (overrun)
-	Bytes       uint64 // that the entries take, with the notes between them
-	Oldest, Now int64  // monotonic time of the oldest entry, 0 if there is none, and of this moment, ns
+	Bytes       uint64 // bytes of the records in the buffer, with the notes between them
+	// Oldest is when the oldest record in the buffer was made, 0 if there is none, and Now is when
+	// the counts were read. Both are nanoseconds of the monotonic clock.
+	Oldest, Now int64
 	Dropped     uint64 // records that found no room (dropped events)
 	Read        uint64 // records that were consumed (read events)
 }
 
+// mismatches counts failures of the frame test.
 var mismatches atomic.Uint64
 
+// readStats returns the counts of the array and of the library.
 func (a *traceArray) readStats() (s Stats) {
 	if rt == nil {
 		return s
@@ -55,6 +67,7 @@ func (a *traceArray) readStats() (s Stats) {
 	return s
 }
 
+// readCPUStats returns the counts of every P that made a record in the array, in order of the Ps.
 func (a *traceArray) readCPUStats() (list []CPUStats) {
 	if rt == nil {
 		return nil
@@ -89,7 +102,7 @@ func (a *traceArray) readCPUStats() (list []CPUStats) {
 			}
 		}
 	}
-	now := rt.Nanotime() // after the last record that was seen, but for what its conversion is off by
+	now := rt.Nanotime() // its conversion aside, later than the records that were seen
 	for i := range list {
 		list[i].Now = max(now, list[i].Oldest)
 	}

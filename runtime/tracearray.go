@@ -9,19 +9,20 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// A traceArray is a buffer, and the tracer that records into it with its filters and limits (struct trace_array in the kernel's
-// kernel/trace/trace.h): the top one, which is always there, or that of an Instance.
+// A traceArray is a buffer, and the tracer that records into it with its filters and limits (struct
+// trace_array in the kernel's kernel/trace/trace.h). The top array is always there and belongs to
+// Default; the others belong to the other instances.
 type traceArray struct {
 	user
 	pagePool
-	index   int            // among all arrays; 0 is the top one
-	lent    bool           // to an Instance. Guarded by ctl
+	index   int            // number of the array; 0 is the top one
+	lent    bool           // an Instance has the array. Guarded by ctl
 	header  unsafe.Pointer // the trace's header, see package tracefile; nil before first use
 	current *tracer
-	last    *tracer // whose records the buffer holds
+	last    *tracer // tracer that made the records in the buffer
 
-	processors  *processor     // all of them. Guarded by the runtime lock
-	spareHeader unsafe.Pointer // of the instance before
+	processors  *processor     // states of all Ps for the array. Guarded by the runtime lock
+	spareHeader unsafe.Pointer // header of the instance that had the array before
 
 	meta     unsafe.Pointer // page of metadata that is being filled; nil before the first
 	metaUsed uint32         // bytes of metadata in it
@@ -29,20 +30,24 @@ type traceArray struct {
 	before uint64 // records of all goroutines when the buffer was last emptied
 	ended  uint64 // records of goroutines that have ended
 
-	readers   sync.RWMutex // held by whoever looks at pages from outside, and by what takes pages away from under them
-	taken     int          // how often that was done. Guarded by readers
-	consuming sync.Mutex   // held by who takes records out
-	removing  sync.RWMutex // held by triggers that look at the array, and when its instance is removed
+	// readers is held for reading by functions that look at the array's pages, and for writing by
+	// functions that give pages back to the system.
+	readers   sync.RWMutex
+	taken     int          // how often pages were given back. Guarded by readers
+	consuming sync.Mutex   // held by consume and reset, which take records out of the buffer
+	removing  sync.RWMutex // held for reading by triggers, for writing when the instance goes
 	kept      atomic.Pointer[bufferCopy]
-	options   tracefile.Options // of text; guarded by textMu
+	options   tracefile.Options // how text is written. Guarded by textMu
 }
 
-// maxArrays is how many there may be.
+// maxArrays is the largest number of arrays, the top one included.
 const maxArrays = maxGraphUsers
 
-// arrays are all of them, also those of instances that have been removed, which the next instances get. Written with ctl held; entries stay.
+// arrays holds all arrays but the top one, which has the index 0. The array of an instance that has
+// been removed stays here, and serves a later instance. Entries are written with ctl held, once.
 var arrays [maxArrays]atomic.Pointer[traceArray]
 
+// top is the top array.
 var top = traceArray{user: user{name: "trace"}, current: &nop}
 
 // eachArray calls do with every array, the top one first.
@@ -55,13 +60,13 @@ func eachArray(do func(*traceArray)) {
 	}
 }
 
-// A sequence is what a goroutine knows of its records in one array.
+// A sequence counts a goroutine's records in one array.
 type sequence struct {
-	turn uint64 // see hook.Goroutine
+	turn uint64 // see hook.Goroutine; so for seq
 	seq  uint64
 }
 
-// sequence returns what the goroutine knows of its records in an array.
+// sequence returns the goroutine's sequence in an array.
 func (g *goroutine) sequence(a *traceArray) *sequence {
 	if a.index == 0 {
 		return (*sequence)(unsafe.Pointer(&g.Turn))
@@ -74,7 +79,7 @@ func (g *goroutine) sequence(a *traceArray) *sequence {
 
 var _ [unsafe.Offsetof(hook.Goroutine{}.Seq) - unsafe.Offsetof(hook.Goroutine{}.Turn) - unsafe.Offsetof(sequence{}.seq)]byte
 
-// in returns the P's state for an array.
+// in returns the P's state for an array; p is its state for the top array.
 func (p *processor) in(a *traceArray) *processor {
 	if a.index == 0 {
 		return p

@@ -11,21 +11,21 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// ErrNotInstrumented says that the program holds no hooks. It comes from every call that needs them.
+// ErrNotInstrumented is the error of every call that needs hooks, in a program that has none.
 var ErrNotInstrumented = errors.New(`this program was built without hooks: build it with "ftgo build", or "go build -toolexec ftgo"`)
 
-// A Tracer is a tracer of the program's own that SetTracer and FTGO_TRACER select by its name, as
-// they select those that come with the library. At least one of its functions is not nil. Of what an
-// Ops or a GraphOps offers beyond that, such as a filter of its own, a Tracer has nothing: it uses
-// the filters and the limits of the instance where it is on.
+// A Tracer is a tracer of the program's own. After RegisterTracer, SetTracer and FTGO_TRACER select
+// it by its name, as they select the tracers of the library. At least one of its functions is not
+// nil. It uses the filters and limits of the instance where it is on, and has none of its own: that
+// is what Ops and GraphOps are for.
 type Tracer struct {
-	Name   string          // of letters, digits, - and _
-	Func   TraceFunc       // is called on entry
-	Entry  GraphEntryFunc  // is called on entry, and says whether the return is wanted; nil wants every return
-	Return GraphReturnFunc // is called on return
+	Name   string          // letters, digits, - and _
+	Func   TraceFunc       // called on entry; its ops is of the library's making
+	Entry  GraphEntryFunc  // called on entry; nil wants every return if Return is not nil
+	Return GraphReturnFunc // called on return
 }
 
-// tracer is one of those that SetTracer switches between.
+// A tracer is one of the tracers that SetTracer switches between.
 type tracer struct {
 	name     string
 	number   uint32 // in the trace's header
@@ -34,7 +34,7 @@ type tracer struct {
 	graphOps *GraphOps
 }
 
-// records reports whether it records into the buffer.
+// records reports whether the tracer records into the buffer.
 func (t *tracer) records() bool {
 	return t.number == tracefile.TracerFunction || t.number == tracefile.TracerGraph
 }
@@ -45,13 +45,14 @@ var (
 	functionGraph = tracer{name: "function_graph", number: tracefile.TracerGraph, kind: recordsReturns}
 )
 
-// ctl guards what is set by calls: the current tracer, the filters, the registered tracers.
+// ctl guards what the program sets: current tracers, filters, limits, registered tracers,
+// instances.
 var ctl sync.Mutex
 
 var (
-	added   []*tracer   // by RegisterTracer
-	tracing atomic.Bool // a tracer other than nop, or the profile, is on
-	quiet   atomic.Bool // between quiesce and usePointers: markers are not made either
+	added   []*tracer   // tracers of RegisterTracer
+	tracing atomic.Bool // the profile, triggers, or a tracer of an array are on
+	quiet   atomic.Bool // from quiesce to usePointers: no markers are made
 )
 
 // AvailableTracers returns the names that SetTracer takes (available_tracers).
@@ -61,6 +62,7 @@ func AvailableTracers() []string {
 	return availableTracers()
 }
 
+// availableTracers is AvailableTracers with ctl held.
 func availableTracers() []string {
 	names := []string{functionGraph.name, functions.name}
 	for _, t := range added {
@@ -69,6 +71,8 @@ func availableTracers() []string {
 	return append(names, nop.name)
 }
 
+// findTracer returns the tracer of a name, and nil if there is none. It is called with ctl held, or
+// before packages are initialized.
 func findTracer(name string) *tracer {
 	for _, t := range append([]*tracer{&nop, &functions, &functionGraph}, added...) {
 		if t.name == name {
@@ -80,7 +84,10 @@ func findTracer(name string) *tracer {
 
 // RegisterTracer makes a tracer available under its name (register_tracer). It may be called at any
 // time. A tracer that FTGO_TRACER names must be registered before main.main is called, by an init
-// function say.
+// function for example.
+//
+// The error is ErrNotInstrumented, or says that the name is not valid or taken, or that the tracer
+// has no function to call.
 func RegisterTracer(t Tracer) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -117,6 +124,7 @@ func setPointers(enter enterFn, exit exitFn) {
 	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&rt.Calls.Exit)), *(*unsafe.Pointer)(unsafe.Pointer(&exit)))
 }
 
+// selectTracer switches to the tracer of a name.
 func (a *traceArray) selectTracer(name string) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -130,10 +138,12 @@ func (a *traceArray) selectTracer(name string) error {
 	return a.setTracer(t)
 }
 
+// noTracer is the error for a name that no tracer has.
 func noTracer(name string) error {
 	return fmt.Errorf("there is no tracer %q: available are %s", name, strings.Join(availableTracers(), ", "))
 }
 
+// setTracer switches the array to another tracer. It is called with ctl held.
 func (a *traceArray) setTracer(t *tracer) error {
 	quiesce(&a.user)
 	defer usePointers()
@@ -166,7 +176,8 @@ func (a *traceArray) setTracer(t *tracer) error {
 	return nil
 }
 
-// startBuffer makes the top array's buffer on first use, which keeps the clock.
+// startBuffer makes the top array's buffer on first use. All arrays need it: its header keeps the
+// clock.
 func startBuffer() {
 	if top.header == nil {
 		top.start(top.size)
@@ -183,7 +194,7 @@ func (a *traceArray) startBuffer() {
 	}
 }
 
-// ensureBuffer is startBuffer for those who only look.
+// ensureBuffer is startBuffer for callers that do not hold ctl.
 func (a *traceArray) ensureBuffer() {
 	ctl.Lock()
 	a.startBuffer()

@@ -12,62 +12,68 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// A user is one of the tracers that can be on at once: each has a bit in the set that every function carries (Site.Tracers), and a filter of its
-// own. Those that want returns have another one, in the set that every frame carries. Bits are lent: to the current tracer and to the profile while
-// they are on, to an Ops or a GraphOps while it is registered.
+// A user is one of the tracers that can be on at once. Each user has a filter of its own and a bit
+// in the set that every function carries (Site.Tracers). A user that wants returns has a second
+// bit, in the set that every frame carries (Frame.Users). Bits are lent: to the current tracer of
+// an array and to the profile while they are on, to an Ops or a GraphOps while it is registered.
 type user struct {
 	name    string
 	kind    userKind
-	bit     uint32 // in Site.Tracers; 0 while it has none
-	graph   uint16 // in Frame.Users; 0 if it wants no returns
-	since   uint32 // the generation that it takes returns from
+	bit     uint32 // in Site.Tracers; 0 while the user has none
+	graph   uint16 // in Frame.Users; 0 if the user wants no returns
+	since   uint32 // first generation of calls that the user takes the returns of
 	failed  atomic.Bool
-	paused  atomic.Bool // it makes no records (tracing_on)
-	leaving bool        // it is being unregistered
-	called  bool        // its kind has been calling since it was seen that no callback is under way
+	paused  atomic.Bool // the user makes no records (tracing_on)
+	leaving bool        // the user is being unregistered
+	// called says that callbacks of the user's tracer, or of one before it, may still be under way.
+	// SetTracer may be called from a callback, so it cannot wait for them. lingers clears called
+	// when busy reports false.
+	called bool
 	filterList
 	limits
-	array *traceArray // what it records into; nil if it records nothing
+	array *traceArray // what the user records into; nil if it records nothing
 
-	ops      *Ops // of one whose kind is calling: either or both
+	ops      *Ops // these two: callbacks of a user of the kind calling, which has one or both
 	graphOps *GraphOps
-	dataSize int // of the latter
+	dataSize int // DataSize of graphOps
 }
 
 type userKind uint8
 
 const (
-	recordsCalls   userKind = iota // the function tracer
-	recordsReturns                 // the graph tracer
-	counting                       // the profile
+	recordsCalls   userKind = iota // function tracer
+	recordsReturns                 // graph tracer
+	counting                       // profile
 	calling                        // callbacks of the program's own
 )
 
 const (
-	maxUsers      = 32 // tracers at once (FGRAPH and ftrace_ops in the kernel know no such limit for the latter)
-	maxGraphUsers = 16 // of them, how many with returns (FGRAPH_ARRAY_SIZE in kernel/trace/fgraph.c)
+	maxUsers      = 32 // most users at once (the kernel has no such limit for ftrace_ops)
+	maxGraphUsers = 16 // most users with returns (FGRAPH_ARRAY_SIZE in kernel/trace/fgraph.c)
 )
 
-// users is who has which bit. Written with ctl held. A hook reads on first, then what the bits belong to: that stays until no hook that may have
-// seen the bit is under way.
+// users says which user has which bit. It is written with ctl held. A hook reads the field on
+// first, and then what the bits belong to: an entry of slot or graph stays until no hook that may
+// have seen its bit is under way.
 var users struct {
-	on      atomic.Uint32  // who is called
-	returns atomic.Uint32  // who has a bit for returns, too
-	calls   atomic.Uint32  // whose kind is calling
-	early   atomic.Uint32  // who is called before anybody records
-	plain   atomic.Uint32  // of calls, who is an Ops and nothing else
-	ops     [maxUsers]*Ops // of those
-	data    atomic.Uint32  // how many want data
+	on      atomic.Uint32  // users that are called
+	returns atomic.Uint32  // users that have a bit for returns
+	calls   atomic.Uint32  // users of the kind calling
+	early   atomic.Uint32  // users that are called before any user records
+	plain   atomic.Uint32  // users in calls that are an Ops, and nothing else
+	ops     [maxUsers]*Ops // the Ops of each user in plain
+	data    atomic.Uint32  // number of users with data
 	slot    [maxUsers]*user
 	graph   [maxGraphUsers]*user
 }
 
-// The profile is always there, as the top array is.
+// profile is the user that counts, for the function profile. It is always there, as the top array
+// is.
 var (
 	profile = profiler{user: user{name: "trace_profile", kind: counting}}
 )
 
-// lend gives a user its bits: one, and one for returns if it wants them.
+// lend gives a user its bit, and a bit for returns if it wants them.
 func (u *user) lend(returns bool) error {
 	if u.bit == 0 && slices.Index(users.slot[:], nil) < 0 || returns && u.graph == 0 && slices.Index(users.graph[:], nil) < 0 {
 		reclaim()
@@ -85,7 +91,7 @@ func (u *user) lend(returns bool) error {
 			return fmt.Errorf("%d tracers with returns are on already, and there is no room for %s: one must be unregistered first", maxGraphUsers, u.name)
 		}
 		users.graph[k], u.graph = u, 1<<k
-		u.since = nextGeneration() // from here on: open calls may have the bit from someone else
+		u.since = nextGeneration() // the bit of open calls may be another user's
 	case !returns && k >= 0 && !u.lingers():
 		users.graph[k], u.graph = nil, 0
 	}
@@ -93,7 +99,7 @@ func (u *user) lend(returns bool) error {
 	return nil
 }
 
-// lingers reports whether callbacks of an array's tracer may be under way. SetTracer does not wait for them: it may be called from one.
+// lingers reports whether callbacks of the user's tracer, or of one before it, may be under way.
 func (u *user) lingers() bool {
 	if u.called {
 		rt.Barrier()
@@ -102,7 +108,7 @@ func (u *user) lingers() bool {
 	return u.called
 }
 
-// reclaim takes back the bits of those who are off, and kept them because callbacks lingered.
+// reclaim takes back the bits of users that are off and have kept them because callbacks lingered.
 func reclaim() {
 	eachUser(func(u *user) {
 		if u.called && !u.on() && (u.array != nil && u.array.current == &nop || u == &triggers.user) && !u.lingers() {
@@ -111,7 +117,7 @@ func reclaim() {
 	})
 }
 
-// giveBack takes them back. No hook may be under way that has seen them.
+// giveBack takes the user's bits back. No hook that has seen them may be under way.
 func (u *user) giveBack() {
 	if u.bit != 0 {
 		users.slot[bits.TrailingZeros32(u.bit)] = nil
@@ -125,7 +131,8 @@ func (u *user) giveBack() {
 // on reports whether the user is called.
 func (u *user) on() bool { return u.bit != 0 && users.on.Load()&u.bit != 0 }
 
-// setOn says whether it is.
+// setOn switches the calls of a user on or off. A user without a bit stays off, and so does one
+// that has failed.
 func (u *user) setOn(on bool) {
 	if u.bit == 0 || on == u.on() {
 		return
@@ -138,7 +145,7 @@ func (u *user) setOn(on bool) {
 	}
 }
 
-// each calls do with every user that has a bit.
+// eachUser calls do with every user that has a bit.
 func eachUser(do func(*user)) {
 	for _, u := range users.slot {
 		if u != nil {
@@ -147,7 +154,7 @@ func eachUser(do func(*user)) {
 	}
 }
 
-// sortUsers notes of what kind the users are, before they are on.
+// sortUsers notes the kinds of the users in users. It is called before a user is switched on.
 func sortUsers() {
 	var returns, calls, plain uint32
 	eachUser(func(u *user) {
@@ -169,12 +176,14 @@ func sortUsers() {
 	users.plain.Store(plain)
 }
 
-// usePointers makes the hooks call who is on. They keep being called meanwhile: a call sees what was before or what is now.
+// usePointers makes the hooks call the users that are on. It is called with ctl held. Functions run
+// meanwhile, and a call sees the pointers before the change or after it.
 func usePointers() {
 	sortUsers()
 	eachArray(func(a *traceArray) { a.setOn(a.current != &nop && !a.failed.Load()) })
 	profile.setOn(profile.wanted)
-	// Masks of those who are off go first: what records alone takes every mask for its own.
+	// The masks of users that are off are cleared first: a tracer that is alone takes every mask
+	// that is not zero for its own.
 	eachUser(func(u *user) {
 		if u.applied && !u.on() {
 			u.clear()
@@ -199,7 +208,7 @@ func usePointers() {
 		enter, exit = enterStub, exitStub
 	case on&(on-1) != 0:
 	case on == top.bit && top.paused.Load():
-	case on == top.bit && top.kind == recordsCalls && !top.onSome(): // one alone, without limits
+	case on == top.bit && top.kind == recordsCalls && !top.onSome(): // alone, without limits
 		enter, exit, direct = functionEnter, exitStub, hook.ModeFunction
 	case on == top.bit && top.kind == recordsReturns && !top.limited():
 		enter, exit, direct = graphEnter, graphExit, hook.ModeGraph
@@ -224,17 +233,18 @@ func usePointers() {
 	some := profile.on() || triggers.on()
 	eachArray(func(a *traceArray) { some = some || a.on() })
 	if tracing.Swap(some) && !some {
-		rt.Barrier() // for markers, which look at tracing
+		rt.Barrier() // a marker looks at tracing, and may be on its way
 	}
 	quiet.Store(false)
 }
 
-// quiesce switches tracers that record, or count, off, and returns when nothing is under way in their functions: these are pinned to their P, so when
-// every P has passed a safe point they have ended (the kernel's synchronize_rcu). Other tracers stay on. A callback of the program's own may still run.
-// usePointers undoes it.
+// quiesce switches users off that record or count, and returns when none of their functions is
+// under way. These functions are pinned to their P, so they have ended when every P has passed a
+// safe point (the kernel's synchronize_rcu). Other users stay on, and callbacks of the program's
+// own may still run. usePointers undoes quiesce.
 func quiesce(list ...*user) {
 	quiet.Store(true)
-	if !tracing.Load() { // nothing is under way, but calls that they saw may be open
+	if !tracing.Load() { // nothing is under way, but calls that the users saw may be open
 		for _, u := range list {
 			u.since = nextGeneration()
 		}
@@ -256,7 +266,7 @@ func quiesce(list ...*user) {
 	}
 }
 
-// quiesceAll does so with all of them.
+// quiesceAll is quiesce for the profile and the users of all arrays.
 func quiesceAll() {
 	list := make([]*user, 1, maxArrays+1)
 	list[0] = &profile.user
@@ -264,7 +274,8 @@ func quiesceAll() {
 	quiesce(list...)
 }
 
-// await returns when no callback of a user that has been switched off is under way. Hooks say which users they call before they leave their P.
+// await returns when no callback of a user that has been switched off is under way. Hooks note in
+// goroutine.calling which users they call before they leave their P.
 func (u *user) await() {
 	rt.Barrier()
 	for i := 0; u.busy(); i++ {
@@ -280,8 +291,9 @@ func (u *user) busy() (busy bool) {
 	return busy
 }
 
-// fail switches off a user whose callback panicked, and says so. It is called from the hook, so nothing may be waited for. called is whose callback it was: an
-// array's user may have got another tracer meanwhile, which has nothing to do with it.
+// fail switches a user off after its callback panicked, and says so in the error log and on
+// standard error. It is called from the hook, so it waits for nothing. called is what the callback
+// belonged to. The user of an array may have got another tracer meanwhile, which stays on.
 func (u *user) fail(r, called any) {
 	name, current := u.name, true
 	switch o := called.(type) {
@@ -301,7 +313,7 @@ func (u *user) fail(r, called any) {
 	rt.Fatal(msg)
 }
 
-// validName reports why a tracer cannot have a name.
+// validName returns an error if a tracer or an instance cannot have a name.
 func validName(name string) error {
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
@@ -311,7 +323,8 @@ func validName(name string) error {
 	return nil
 }
 
-// pause lets others run: longer, the oftener it was in vain.
+// pause lets other goroutines run, for longer the more often it was called in vain, up to a
+// millisecond.
 func pause(times int) {
 	if times < 10 {
 		runtime.Gosched()

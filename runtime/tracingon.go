@@ -7,7 +7,7 @@ import (
 	"github.com/ftgo/ftgo/internal/tracefile"
 )
 
-// setTracingOn says whether the array's records are made.
+// setTracingOn says whether the array's records are made (tracing_on).
 func (a *traceArray) setTracingOn(on bool) error {
 	if rt == nil {
 		return ErrNotInstrumented
@@ -20,7 +20,8 @@ func (a *traceArray) setTracingOn(on bool) error {
 	return nil
 }
 
-// writable reports whether a note may be written, by one who is pinned: what switches waits for those that have passed here.
+// writable reports whether a goroutine that is pinned may write a note into the buffer. The
+// functions that switch tracers wait for goroutines that have passed here.
 func (a *traceArray) writable() bool {
 	return tracing.Load() && !quiet.Load() && !a.paused.Load() && a.header != nil
 }

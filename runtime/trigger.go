@@ -14,38 +14,45 @@ import (
 	"github.com/ftgo/ftgo/internal/hook"
 )
 
-// Triggers are what functions do besides being traced (struct ftrace_func_command and ftrace_func_probe in the kernel's kernel/trace/ftrace.c). They
-// have a bit of their own, and are called before anybody records the call.
+// A trigger is a command that a function carries out besides being traced (struct
+// ftrace_func_command and ftrace_func_probe in the kernel's kernel/trace/ftrace.c). All triggers
+// together are one user, with a bit of its own, and are called before any tracer records the call.
 
-// A trigger is one command on one function.
+// A trigger is a command on one function.
 type trigger struct {
 	rule *triggerRule
 	left atomic.Int64 // times that are left; negative for any number
 }
 
-// triggerRule is a trigger as it was set.
+// A triggerRule is a trigger as it was set, for all functions that its pattern matches.
 type triggerRule struct {
 	pattern
-	array   *traceArray // whose records it is about
+	array   *traceArray // array that the command is about
 	command string
-	count   int64 // negative for any number
+	count   int64 // how often each function carries the command out; negative for any number
 	do      TraceFunc
-	gone    bool // the array has another owner. Guarded by its removing
+	gone    bool // the array has another owner. Guarded by array.removing
 }
 
-// triggers are all of them. What hooks look at is replaced when they change. It is no map: the race detector sees accesses to maps, and not what orders
-// them here.
+// triggers are the triggers of all functions. The table of a change is a new one, since hooks look
+// at the old one. It is no map: the race detector sees accesses to maps, and does not see what
+// orders them here.
 var triggers = struct {
 	user
 	rules []*triggerRule
-	of    atomic.Pointer[[][]*trigger] // by number of the function; as long as it must be
+	of    atomic.Pointer[[][]*trigger] // by number of the function
 }{user: user{name: "triggers", kind: calling}}
 
-// triggerCommands are what functions can do.
+// triggerCommands are the commands of SetTrigger.
 var triggerCommands = []string{"dump", "snapshot", "stacktrace", "traceoff", "traceon"}
 
-// SetTriggerFunc makes functions call do, at most count times each; 0 is no limit. It may be taken back by SetTrigger("!pattern:name"). do may do what a
-// TraceFunc may; if it panics all triggers are off.
+// SetTriggerFunc makes every function that the pattern matches call do, at most count times for
+// each function; 0 is no limit. SetTrigger("!pattern:name") takes it back. do may do what a
+// TraceFunc may. If do panics, all triggers are off; ErrorLog says why.
+//
+// The error is ErrNotInstrumented, or says what is wrong with an argument: name must be valid, and
+// must not be a number or a command of SetTrigger, and the pattern must match a function.
+// SetTriggerFunc must not be called from a callback.
 func SetTriggerFunc(pattern, name string, count int, do TraceFunc) error {
 	if err := validName(name); err != nil {
 		return err
@@ -90,7 +97,7 @@ func (a *traceArray) setTrigger(spec string) error {
 		return triggerError(spec, len(spec), "%q: want a pattern, a colon and a command: %s", spec, strings.Join(triggerCommands, ", "))
 	}
 	r.pattern, r.command = parsePattern(text[:i]), text[i+1:]
-	// Those of SetTriggerFunc can be taken back.
+	// A rule of SetTriggerFunc can be taken back here.
 	if !slices.Contains(triggerCommands, r.command) && !remove {
 		return triggerError(spec, len(spec)-len(text)+i+1, "there is no command %q: there are %s", r.command, strings.Join(triggerCommands, ", "))
 	}
@@ -100,14 +107,14 @@ func (a *traceArray) setTrigger(spec string) error {
 	return r.set(spec, remove)
 }
 
-// triggerError says what is wrong with a trigger at a place in it.
+// triggerError logs what is wrong with a trigger, at an offset in it, and returns it as an error.
 func triggerError(spec string, pos int, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	logError("trigger", err.Error(), spec, pos)
 	return fmt.Errorf("trigger: %w", err)
 }
 
-// set sets the trigger, or takes it back; spec is how it was given.
+// set sets the rule, or takes it back if remove is set. spec is the trigger as it was given.
 func (r *triggerRule) set(spec string, remove bool) error {
 	if inCallback() {
 		return errors.New("triggers cannot be set from a callback")
@@ -125,7 +132,8 @@ func (r *triggerRule) set(spec string, remove bool) error {
 		eachTable(func(t *hook.Table) { r.addTo(all, t) })
 		return useTriggers(all, rules)
 	}
-	// A rule goes with its text, or with the last function that had it, unless it waits for a package.
+	// A rule goes when its text is taken back. It also goes with its last function, unless it waits
+	// for a package.
 	left := map[*triggerRule]bool{}
 	eachTable(func(t *hook.Table) {
 		r.each(t, func(id uint32) {
@@ -156,20 +164,20 @@ func (r *triggerRule) set(spec string, remove bool) error {
 	return useTriggers(all, rules)
 }
 
-// same reports whether two rules have the same command, for the same array.
+// same reports whether two rules have the same command for the same array.
 func (r *triggerRule) same(o *triggerRule) bool { return r.array == o.array && r.command == o.command }
 
-// takesBack reports whether a rule that is taken back means another one.
+// takesBack reports whether a rule that is being taken back takes the rule o with it.
 func (r *triggerRule) takesBack(o *triggerRule) bool {
 	return r.same(o) && (r.count < 0 || o.count >= 0)
 }
 
-// each calls do with the numbers of those of a package's functions that the rule is for.
+// each calls do with the number of every function of a package that the rule is for.
 func (r *triggerRule) each(t *hook.Table, do func(id uint32)) {
 	patterns{r.pattern}.each(t, do)
 }
 
-// addTo adds a rule's triggers; one that is there already begins to count anew.
+// addTo adds the rule's triggers. A function that has one of the same command counts anew.
 func (r *triggerRule) addTo(all map[uint32][]*trigger, t *hook.Table) {
 	r.each(t, func(id uint32) {
 		one := &trigger{rule: r}
@@ -178,7 +186,8 @@ func (r *triggerRule) addTo(all map[uint32][]*trigger, t *hook.Table) {
 	})
 }
 
-// useTriggers puts other triggers in place, and the rules that they come from.
+// useTriggers puts new triggers in place, and the rules that they come from. It is called with ctl
+// held.
 func useTriggers(all map[uint32][]*trigger, rules []*triggerRule) error {
 	u := &triggers.user
 	if len(all) > 0 {
@@ -217,7 +226,7 @@ func triggersByID() map[uint32][]*trigger {
 	return all
 }
 
-// storeTriggers makes them those that hooks see.
+// storeTriggers makes triggers the ones that hooks see.
 func storeTriggers(all map[uint32][]*trigger) {
 	n := uint32(0)
 	only := new(funcSet)
@@ -233,12 +242,12 @@ func storeTriggers(all map[uint32][]*trigger) {
 	triggers.only = only
 }
 
-// forgetTriggers takes the triggers of an array back. Called with ctl held.
+// forgetTriggers takes back the triggers of an array. It is called with ctl held.
 func forgetTriggers(a *traceArray) {
 	if !slices.ContainsFunc(triggers.rules, func(r *triggerRule) bool { return r.array == a }) {
 		return
 	}
-	a.removing.Lock() // a function that is in one of them is done with the array, or sees that the rule is gone
+	a.removing.Lock() // from here on functions see that the rules are gone
 	for _, r := range triggers.rules {
 		r.gone = r.gone || r.array == a
 	}
@@ -252,7 +261,7 @@ func forgetTriggers(a *traceArray) {
 	useTriggers(all, slices.DeleteFunc(slices.Clone(triggers.rules), func(r *triggerRule) bool { return r.gone }))
 }
 
-// addTriggers gives the functions of a package that has come the triggers that wait for them.
+// addTriggers gives the functions of a package that was registered the triggers that wait for them.
 func addTriggers(t *hook.Table) {
 	all := triggersByID()
 	for _, r := range triggers.rules {
@@ -261,6 +270,7 @@ func addTriggers(t *hook.Table) {
 	storeTriggers(all)
 }
 
+// listTriggers returns the triggers of the array, with the times that they have left.
 func (a *traceArray) listTriggers() []string {
 	ctl.Lock()
 	defer ctl.Unlock()
@@ -284,10 +294,10 @@ func (a *traceArray) listTriggers() []string {
 	return list
 }
 
-// fire does what a function is to do.
+// fire carries out the commands of the function that is called.
 func (d *dispatch) fire() {
 	all := *triggers.of.Load()
-	if d.site.ID >= uint32(len(all)) { // it has lost its own
+	if d.site.ID >= uint32(len(all)) { // the function has lost its triggers
 		return
 	}
 	for _, t := range all[d.site.ID] {
@@ -314,7 +324,8 @@ func (d *dispatch) fire() {
 	}
 }
 
-// use does something with the rule's array, if there are times left, and the array is still the one that the rule was set for.
+// use calls do if the trigger has times left, and the rule's array still has the owner that set the
+// rule.
 func (t *trigger) use(do func()) {
 	a := t.rule.array
 	a.removing.RLock()
@@ -324,7 +335,7 @@ func (t *trigger) use(do func()) {
 	}
 }
 
-// take takes one of the times that are left.
+// take takes one of the times that are left. It returns false if there is none.
 func (t *trigger) take() bool {
 	for {
 		n := t.left.Load()
@@ -340,7 +351,7 @@ func (t *trigger) take() bool {
 	}
 }
 
-// recordStack records the goroutine's stack from the function on, as a marker.
+// recordStack records the goroutine's stack as a marker, from the function on.
 func (d *dispatch) recordStack(a *traceArray) {
 	if a.paused.Load() {
 		return
@@ -352,7 +363,7 @@ func (d *dispatch) recordStack(a *traceArray) {
 	b.WriteString("<stack trace>\n => " + name + "\n")
 	for in := false; ; {
 		f, more := frames.Next()
-		// Where the function's wrapper is what called, the function is not among the frames.
+		// If the function's wrapper makes the call, the function is not among the frames.
 		if !in && !strings.Contains(f.Function, "ftgo/runtime.") && !strings.HasPrefix(f.Function, "runtime.") {
 			in = true
 			if f.Function == name {

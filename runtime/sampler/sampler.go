@@ -1,5 +1,6 @@
-// Package sampler calls a function on every Nth call of the functions that are traced: what a call costs then hardly depends on what is done. It is built
-// on the public functions of package ftrace, as a program could build it.
+// Package sampler calls a function on every Nth traced call. The cost of a call then hardly depends
+// on what that function does. The package is built on the public functions of package ftrace, as
+// any program could build it.
 package sampler
 
 import (
@@ -9,18 +10,22 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// A Sampler samples calls. Fields may be set while it is not on.
+// A Sampler samples calls. Its fields may be set while it is not on.
 type Sampler struct {
-	Every int // of so many calls, of all functions and goroutines together, one is sampled: 1 or more
-	// Func is called for it, as an ftrace.OpsFunc is.
+	// Every says which calls are sampled: one in so many, of all functions and goroutines together.
+	// It is 1 or more.
+	Every int
+	// Func is called for a sampled call. It may do what a ftrace.TraceFunc may.
 	Func func(f *ftrace.Func, parentIP uintptr)
 
 	ops   ftrace.Ops
 	calls atomic.Uint64
 }
 
-// Start begins, with the functions that the patterns name; without patterns all hooked functions. Name is the tracer's. It may be called at any time,
-// but from callbacks. The errors are those of Ops.SetFilter and Ops.Register.
+// Start begins to sample the functions that the patterns name, as Instance.SetFilter describes
+// them; without patterns it samples all hooked functions. name is the name of the tracer. The
+// errors are those of Ops.SetFilter and Ops.Register, or say that a field is not set. Start must
+// not be called from a callback.
 func (s *Sampler) Start(name string, patterns ...string) error {
 	if s.Every < 1 || s.Func == nil {
 		return fmt.Errorf("sampler %q: it needs a function, and samples every call of 1 or more, not %d", name, s.Every)
@@ -38,8 +43,9 @@ func (s *Sampler) Start(name string, patterns ...string) error {
 	return s.ops.Register()
 }
 
-// Stop ends it. When it returns Func is called no more.
+// Stop ends the sampling. When it returns, Func is not called any more. The errors are those of
+// Ops.Unregister.
 func (s *Sampler) Stop() error { return s.ops.Unregister() }
 
-// Calls returns how many calls were seen.
+// Calls returns how many calls were seen, since the Sampler was first started.
 func (s *Sampler) Calls() uint64 { return s.calls.Load() }

@@ -1,5 +1,6 @@
-// Package stacktracer keeps the deepest stack that a goroutine had, and how much of it each function took (kernel/trace/trace_stack.c). It is built on
-// the public functions of package ftrace, as a program could build it.
+// Package stacktracer keeps the deepest stack that a goroutine had, and how much of it each
+// function took (kernel/trace/trace_stack.c). It is built on the public functions of package
+// ftrace, as any program could build it.
 package stacktracer
 
 import (
@@ -13,17 +14,19 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// A Tracer watches the stacks of all goroutines, by looking at how much is in use on every call of a hooked function. The zero value is ready.
+// A Tracer watches the stacks of all goroutines: every call of a hooked function looks at how much
+// of its stack is in use. The zero value is ready. Its methods may be called from any goroutine.
 type Tracer struct {
 	ops  ftrace.Ops
-	used atomic.Int64 // at the deepest, with what hooks take
+	used atomic.Int64 // bytes in use at the deepest, with what hooks take
 	mu   sync.Mutex
 	max  [64]ftrace.StackFrame
 	n    int
 }
 
-// Start begins, with the functions that the patterns name; without patterns all hooked functions. It may be called at any time, but from callbacks. The
-// errors are those of Ops.SetFilter and Ops.Register.
+// Start begins to watch the functions that the patterns name, as Instance.SetFilter describes them;
+// without patterns it watches all hooked functions. The errors are those of Ops.SetFilter and
+// Ops.Register. Start must not be called from a callback.
 func (t *Tracer) Start(patterns ...string) error {
 	t.ops.Name, t.ops.Func = "stack", t.look
 	if err := t.ops.SetFilter(patterns...); err != nil {
@@ -32,10 +35,10 @@ func (t *Tracer) Start(patterns ...string) error {
 	return t.ops.Register()
 }
 
-// Stop ends it. What was found stays.
+// Stop ends the watch. The deepest stack is kept. The errors are those of Ops.Unregister.
 func (t *Tracer) Stop() error { return t.ops.Unregister() }
 
-// Reset forgets what was found (echo 0 > stack_max_size).
+// Reset forgets the deepest stack (echo 0 > stack_max_size).
 func (t *Tracer) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,6 +46,7 @@ func (t *Tracer) Reset() {
 	t.used.Store(0)
 }
 
+// look is the Tracer's ftrace.TraceFunc.
 func (t *Tracer) look(*ftrace.Func, uintptr, *ftrace.Ops) {
 	used := int64(ftrace.StackUsed())
 	if used <= t.used.Load() {
@@ -62,13 +66,14 @@ func (t *Tracer) look(*ftrace.Func, uintptr, *ftrace.Ops) {
 	}
 }
 
-// own reports whether a frame is the tracer's.
+// own reports whether a frame belongs to ftgo.
 func own(pc uintptr) bool {
 	f := runtime.FuncForPC(pc - 1)
 	return f == nil || strings.HasPrefix(f.Name(), "github.com/ftgo/ftgo/runtime")
 }
 
-// MaxSize returns how many bytes the deepest stack had in use (stack_max_size).
+// MaxSize returns how many bytes of its stack the deepest goroutine had in use, without what hooks
+// take (stack_max_size). It is 0 if there was none.
 func (t *Tracer) MaxSize() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,8 +83,9 @@ func (t *Tracer) MaxSize() int {
 	return t.max[0].Depth
 }
 
-// Write writes the deepest stack as the kernel's file stack_trace has it: bytes in use, bytes of the function's frame, and where it called the one above.
-// Of more than 64 frames the innermost are kept.
+// Write writes the deepest stack as the kernel's file stack_trace shows it: for each frame the
+// bytes in use down to it, the bytes of the frame, and the address in its function. Of more than 64
+// frames it writes the innermost. The error is w's.
 func (t *Tracer) Write(w io.Writer) error {
 	t.mu.Lock()
 	frames := append([]ftrace.StackFrame(nil), t.max[:t.n]...)
@@ -89,7 +95,7 @@ func (t *Tracer) Write(w io.Writer) error {
 	for i, f := range frames {
 		size := f.Size
 		if i+1 == len(frames) {
-			size = f.Depth // with those that found no room
+			size = f.Depth // with the frames that found no room
 		}
 		fn := runtime.FuncForPC(f.PC - 1)
 		fmt.Fprintf(&b, "%3d) %8d   %5d   %s+%#x\n", i, f.Depth, size, fn.Name(), f.PC-fn.Entry())
