@@ -5,30 +5,34 @@ import (
 	"unsafe"
 )
 
-// This file is added to package runtime, too: programs that die of a signal, of a deadlock or of a fatal error call the library's End first, if the library has
-// asked for that by ftgo_arm. End needs a goroutine. Where there is none that could call it, one that waits for that does. It is resumed by a thread
-// without a P, as package runtime's sysmon is one, since a signal handler may do no more than wake a thread; and in a deadlock by the thread that found it.
+// This file is added to package runtime. It has programs call the library's End first when they die
+// of a signal, of a deadlock or of a fatal error, if the library has asked for that by ftgo_arm.
+//
+// End needs a goroutine. If no goroutine of the program can call it, one of ftgo's does, which has
+// waited for that. A signal handler may do no more than wake a thread, so a thread without a P,
+// like package runtime's sysmon, resumes that goroutine. In a deadlock the thread that found it
+// does.
 
-// ftgo_dying is what there is for that.
+// ftgo_dying is the state of the goroutine and the thread.
 var ftgo_dying struct {
 	wanted bool          // ftgo_arm was called
-	state  atomic.Uint32 // one of those below
-	sig    atomic.Uint32 // the signal to die of, 0 for another reason
-	wake   note          // of the thread
-	g      *g            // that waits
-	last   guintptr      // that will end the program when End has returned; 0 for another
+	state  atomic.Uint32 // one of the states below
+	sig    atomic.Uint32 // signal to die of, 0 for another reason
+	wake   note          // wakes the thread
+	g      *g            // goroutine that waits
+	last   guintptr      // goroutine that ends the program after End, 0 if none does
 }
 
 // States of ftgo_dying.
 const (
 	ftgo_unarmed = iota
 	ftgo_armed   // the goroutine waits
-	ftgo_waking  // the thread is to let it run
-	ftgo_ending  // it calls End, or is about to
+	ftgo_waking  // the thread is to resume the goroutine
+	ftgo_ending  // the goroutine calls End, or is about to
 	ftgo_done    // End has returned: what comes now ends the program
 )
 
-// ftgo_arm makes the goroutine and the thread.
+// ftgo_arm starts the goroutine and the thread.
 func ftgo_arm() {
 	if GOARCH == "wasm" || islibrary || isarchive || ftgo_dying.wanted {
 		return
@@ -38,7 +42,8 @@ func ftgo_arm() {
 	systemstack(func() { newm(ftgo_wakingThread, nil, -1) })
 }
 
-// ftgo_endingGoroutine calls End. Its name makes it one of the system's, which deadlocks, stack traces and counts of goroutines leave out.
+// ftgo_endingGoroutine calls End. Its name makes it a system goroutine, which the search for
+// deadlocks, stack traces and counts of goroutines leave out.
 func ftgo_endingGoroutine() {
 	d := &ftgo_dying
 	d.g = getg()
@@ -48,7 +53,7 @@ func ftgo_endingGoroutine() {
 	if gp := d.last.ptr(); gp != nil {
 		goready(gp, 1)
 	} else {
-		notewakeup(&d.wake) // for the signal: this goroutine is not to be the one that is interrupted
+		notewakeup(&d.wake) // for the signal, which is not to interrupt this goroutine
 	}
 	gopark(nil, nil, waitReasonForceGCIdle, traceBlockSystemGoroutine, 1)
 }
@@ -59,7 +64,8 @@ func ftgo_parked(*g, unsafe.Pointer) bool {
 	return true
 }
 
-// ftgo_wakingThread lets the goroutine run, and dies of the signal. Like sysmon it does not count where deadlocks are looked for.
+// ftgo_wakingThread resumes the goroutine, and dies of the signal. As sysmon, it does not count
+// where deadlocks are looked for.
 //
 //go:nowritebarrierrec
 func ftgo_wakingThread() {
@@ -81,8 +87,8 @@ func ftgo_wakingThread() {
 	}
 }
 
-// ftgo_dies begins the program's end by a signal, and reports whether the program goes on until End has returned. The second time it does not. It
-// runs in the signal handler.
+// ftgo_dies begins the program's end by a signal. It reports whether the program goes on until End
+// has returned. When a second signal comes, it does not. ftgo_dies runs in the signal handler.
 //
 //go:nowritebarrierrec
 func ftgo_dies(sig uint32) bool {
@@ -95,10 +101,11 @@ func ftgo_dies(sig uint32) bool {
 	return true
 }
 
-// checkdead is called with sched.lock held when a thread goes idle. If that is a deadlock, End comes first.
+// checkdead is called with sched.lock held when a thread goes idle. If that is a deadlock, End is
+// called first.
 func checkdead() {
 	switch ftgo_dying.state.Load() {
-	case ftgo_waking: // which only looks like one
+	case ftgo_waking: // the goroutine is about to run, so it is no deadlock
 		return
 	case ftgo_armed:
 		if !ftgo_deadlock() {
@@ -150,7 +157,7 @@ func ftgo_deadlock() bool {
 	return true
 }
 
-// ftgo_fatal is fatal for those of package runtime's callers that are on a goroutine of the program's.
+// ftgo_fatal is fatal for callers in package runtime that may be on a goroutine of the program.
 func ftgo_fatal(s string) {
 	if gp := getg(); ftgo_dying.wanted && gp == gp.m.curg && gp.m.locks == 0 && gp.m.mallocing == 0 && gp.ftgoBusy == 0 {
 		ftgo_hooks.End()
@@ -158,11 +165,12 @@ func ftgo_fatal(s string) {
 	fatal(s)
 }
 
-// ftgo_overflows takes part in the condition of newstack under which a stack is too large. The goroutine waits, as one that is preempted there, until End
-// has returned; then it comes here again, and newstack goes on.
+// ftgo_overflows is a part of newstack's condition that a stack is too large. The goroutine waits
+// until End has returned, as one that is preempted there. Then it comes here again, and newstack
+// goes on.
 func ftgo_overflows(gp *g) bool {
 	d, mp := &ftgo_dying, getg().m
-	if gp.ftgoBusy != 0 && mp.locks == 1 { // it is in a hook, which will not go on: let its P go
+	if gp.ftgoBusy != 0 && mp.locks == 1 { // gp is in a hook, which will not go on: let its P go
 		mp.locks = 0
 	}
 	if !canPreemptM(mp) || !d.state.CompareAndSwap(ftgo_armed, ftgo_waking) {

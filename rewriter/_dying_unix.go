@@ -1,8 +1,8 @@
 package runtime
 
-// This file is added to package runtime where there are signals.
+// This file is added to package runtime on systems with signals.
 
-// ftgo_dieFromSignal is dieFromSignal for sighandler, which returns where it does.
+// ftgo_dieFromSignal takes the place of dieFromSignal in sighandler, which returns if it returns.
 //
 //go:nowritebarrierrec
 func ftgo_dieFromSignal(sig uint32) {
@@ -11,15 +11,17 @@ func ftgo_dieFromSignal(sig uint32) {
 	}
 }
 
-// ftgo_throws takes part in the condition under which sighandler does not print the stacks of all goroutines and end the program. asked says that another
-// program has sent the signal, not a fault of this one.
+// ftgo_throws is a part of sighandler's condition that the program goes on: that sighandler does
+// not print the stacks of all goroutines and end the program. asked says that the signal comes from
+// another program, not from a fault of this one.
 //
 //go:nowritebarrierrec
 func ftgo_throws(sig uint32, asked bool) bool {
 	return (asked || sig == _SIGQUIT) && ftgo_dies(sig)
 }
 
-// ftgo_die dies of a signal: at once of one that kills; sighandler does what there is to do for others.
+// ftgo_die dies of a signal. If the signal does not kill, it is raised again, and sighandler does
+// the rest.
 func ftgo_die(sig uint32) {
 	if sigtable[sig].flags&_SigKill == 0 {
 		raiseproc(sig)
@@ -28,7 +30,8 @@ func ftgo_die(sig uint32) {
 	systemstack(func() { dieFromSignal(sig) })
 }
 
-// ftgo_sigpipe is sigpipe, by which package os says that standard output or standard error has nobody to read it.
+// ftgo_sigpipe takes the place of sigpipe, by which package os says that standard output or
+// standard error has no reader.
 func ftgo_sigpipe() {
 	dies := false
 	systemstack(func() { dies = !signal_ignored(_SIGPIPE) && !sigsend(_SIGPIPE) })

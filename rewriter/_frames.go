@@ -6,19 +6,22 @@ import (
 	"unsafe"
 )
 
-// This file is added to package runtime after _runtime.go: it keeps the frames that hooks add out of stack traces, profiles and the count of frames by which
-// gorecover tells who may recover. Patches where the package looks at frames call ftgo_funcID, ftgo_callee, ftgo_calleeOf, ftgo_elide and ftgo_recoverID;
-// fpTracebackPartialExpand is renamed to std_fpTracebackPartialExpand.
+// This file is added to package runtime beside _runtime.go. It keeps the frames that hooks add out
+// of stack traces, out of profiles, and out of the count of frames by which gorecover tells who may
+// recover. Patches where the package looks at frames call ftgo_funcID, ftgo_callee, ftgo_calleeOf,
+// ftgo_elide and ftgo_recoverID. fpTracebackPartialExpand is renamed to
+// std_fpTracebackPartialExpand.
 
-// ftgo_wrapper is the FuncID of wrappers, and ftgo_hidden of those whose functions call them by way of a function literal. No function has
-// them in the tables; ftgo_funcID makes them.
+// ftgo_wrapper is the FuncID of wrappers. ftgo_hidden is the FuncID of wrappers that their
+// functions call from within a function literal. No function has them in the tables; ftgo_funcID
+// makes them.
 const (
 	ftgo_wrapper abi.FuncID = 0xf7
 	ftgo_hidden  abi.FuncID = 0xf8
 )
 
-// ftgo_funcID is f.funcID, or one of ours for a function whose name bears the mark. Every wrapper defers, and few other functions do, so names
-// are looked at seldom.
+// ftgo_funcID returns f.funcID, or a FuncID of ftgo's for a function with a name that bears the
+// mark. Every wrapper defers, and few other functions do, so it seldom looks at a name.
 func ftgo_funcID(f funcInfo) abi.FuncID {
 	if f.funcID == abi.FuncIDNormal && f.deferreturn != 0 {
 		return ftgo_marked(funcname(f))
@@ -26,8 +29,9 @@ func ftgo_funcID(f funcInfo) abi.FuncID {
 	return f.funcID
 }
 
-// ftgo_marked returns the FuncID that the last element of a symbol name asks for: ftgo_… or ftgo_0…, otherwise FuncIDNormal. Wrappers of
-// generic functions end in their type arguments, which may hold dots: they do not count.
+// ftgo_marked returns the FuncID that the last element of a symbol name asks for: ftgo_wrapper for
+// ftgo_…, ftgo_hidden for ftgo_0…, otherwise FuncIDNormal. The name of a generic function's wrapper
+// ends in type arguments, which may hold dots. They do not count.
 func ftgo_marked(name string) abi.FuncID {
 	if i := bytealg.IndexByteString(name, '['); i >= 0 {
 		if len(name) > 0 && name[len(name)-1] == ']' {
@@ -57,15 +61,16 @@ func ftgo_marked(name string) abi.FuncID {
 	return ftgo_wrapper
 }
 
-// ftgo_elide reports whether a frame with the given FuncID, which called a frame with FuncID callee, stays out of stack traces:
-// wrappers, and the functions that called their wrapper, which appear once more as the body that the wrapper called.
+// ftgo_elide reports whether a frame with the FuncID id, which called a frame with the FuncID
+// callee, stays out of stack traces. That holds for wrappers, and for functions that called their
+// wrapper: such a function appears once more, as the body that the wrapper called.
 func ftgo_elide(id, callee abi.FuncID) bool {
 	return id == ftgo_wrapper || callee == ftgo_wrapper || id == ftgo_hidden || callee == ftgo_hidden ||
 		id == abi.FuncIDWrapper && elideWrapperCalling(callee)
 }
 
-// ftgo_callee is the FuncID that the caller of a frame sees, when the frame's own is id and it called last: the literal that called a hidden
-// wrapper is a wrapper to the function around it.
+// ftgo_callee returns the FuncID that the caller of a frame sees, for a frame with the FuncID id
+// that called last. A literal that called a hidden wrapper is a wrapper to the function around it.
 func ftgo_callee(id, last abi.FuncID) abi.FuncID {
 	if last == ftgo_hidden {
 		return ftgo_wrapper
@@ -73,8 +78,8 @@ func ftgo_callee(id, last abi.FuncID) abi.FuncID {
 	return id
 }
 
-// ftgo_calleeOf is the same where the unwinder leaves a function for the next. It is called once more for a frame that ftgo_callee was called
-// for.
+// ftgo_calleeOf is ftgo_callee where the unwinder leaves a function for the next one. It may be
+// called for a frame that ftgo_callee was called for already.
 func ftgo_calleeOf(f funcInfo, last abi.FuncID) abi.FuncID {
 	id := ftgo_funcID(f)
 	if id == abi.FuncIDNormal && last == ftgo_wrapper {
@@ -83,7 +88,8 @@ func ftgo_calleeOf(f funcInfo, last abi.FuncID) abi.FuncID {
 	return id
 }
 
-// ftgo_recoverID is the FuncID that gorecover's frame count should see: FuncIDWrapper for the frames that ftgo adds.
+// ftgo_recoverID returns the FuncID that gorecover's count of frames sees: FuncIDWrapper for the
+// frames that ftgo adds.
 func ftgo_recoverID(id abi.FuncID, callee *abi.FuncID) abi.FuncID {
 	last := *callee
 	*callee = ftgo_callee(id, last)
@@ -93,8 +99,8 @@ func ftgo_recoverID(id abi.FuncID, callee *abi.FuncID) abi.FuncID {
 	return id
 }
 
-// fpTracebackPartialExpand leaves our frames out of the stacks of block and mutex profiles: what it returns is not looked through for
-// wrappers again.
+// fpTracebackPartialExpand leaves ftgo's frames out of the stacks of block and mutex profiles. What
+// it returns is not looked through for wrappers again.
 func fpTracebackPartialExpand(skip int, fp unsafe.Pointer, pcBuf []uintptr) int {
 	pcs := pcBuf[:std_fpTracebackPartialExpand(skip, fp, pcBuf)]
 	n := 0

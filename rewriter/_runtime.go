@@ -1,10 +1,14 @@
 package runtime
 
-// This file is added to package runtime when ftgo compiles it: the hooks' half. What hides their frames is in _frames.go. The declarations of internal/hook
-// come with it, under the names ftgo_Site, ftgo_Table, ftgo_Slot, ftgo_Goroutine, ftgo_Processor, ftgo_Frame, ftgo_Hooks, ftgo_Runtime and ftgo_ABI.
-// Patches elsewhere in the package, each made by shape, call ftgo_recovery, ftgo_goexit1 and ftgo_born, put the fields ftgo, ftgoSet, ftgoNote and
-// ftgoBusy into g and ftgo into p, and rename gdestroy, dropg, execute, runExitHooks, coroexit and preprintpanics to names that begin with std_ (not with
-// ftgo_: that would hide them from stack traces, and from the count of frames by which gorecover tells who may recover).
+// This file is added to package runtime when ftgo compiles it: the hooks' half. What hides their
+// frames is in _frames.go. The declarations of internal/hook come with it under names that begin
+// with ftgo_, such as ftgo_Site, ftgo_Slot, ftgo_Hooks and ftgo_ABI.
+//
+// Patches elsewhere in the package are made by the shape of the code. They call ftgo_recovery,
+// ftgo_goexit1 and ftgo_born. They add the fields ftgo, ftgoSet, ftgoNote and ftgoBusy to g, and
+// ftgo to p. They rename gdestroy, dropg, execute, runExitHooks, coroexit and preprintpanics to
+// names that begin with std_. A name that began with ftgo_ would hide them from stack traces, and
+// from the count of frames by which gorecover tells who may recover.
 
 import (
 	"internal/abi"
@@ -21,14 +25,16 @@ var ftgo_hooks ftgo_Hooks
 
 var ftgo_runtime = ftgo_Runtime{ABI: ftgo_ABI}
 
-// ftgo_mallocgc is mallocgc, for those allocators that do not tell the race detector. A reference by name would be an initialization cycle.
+// ftgo_mallocgc is mallocgc, for the allocators that do not tell the race detector what they
+// allocate (tellRace in stdruntime.go). A reference by name would be an initialization cycle.
 var ftgo_mallocgc func(size uintptr, typ *_type, needzero bool) unsafe.Pointer
 
-// ftgo_dead heads the list of the library's words of goroutines that have ended. Nothing of the library runs on g0, where
-// goroutines die; it takes the list when it next makes a goroutine's state.
+// ftgo_dead heads the list of the library's states of goroutines that have ended. Goroutines die on
+// g0, where nothing of the library runs. The library takes the list when it next makes a state.
 var ftgo_dead uintptr
 
-// ftgo_lock_ guards the library's slow paths. A runtime lock, because hooks run where a goroutine must not block.
+// ftgo_lock_ guards the library's slow paths. It is a runtime lock, because hooks run where a
+// goroutine must not block.
 var ftgo_lock_ mutex
 
 func init() {
@@ -83,7 +89,7 @@ func init() {
 	}
 }
 
-// ftgo_register is the first initializer of every hooked package.
+// ftgo_register is called by the first initializer of every hooked package.
 //
 //go:linkname ftgo_register
 func ftgo_register(t *ftgo_Table) bool {
@@ -93,7 +99,8 @@ func ftgo_register(t *ftgo_Table) bool {
 	return true
 }
 
-// ftgo_initialized is called when every package has been initialized. It returns what inittrace.active is set to then.
+// ftgo_initialized is called when every package has been initialized. It returns the new value of
+// inittrace.active.
 func ftgo_initialized() bool {
 	if ftgo_hooks.Ready != nil {
 		ftgo_hooks.Ready()
@@ -101,7 +108,7 @@ func ftgo_initialized() bool {
 	return false
 }
 
-// ftgo_ended is called when the C program ends that a library was made for.
+// ftgo_ended is called when a C program ends that was linked with a library built from Go.
 //
 //go:linkname ftgo_ended
 func ftgo_ended() {
@@ -110,9 +117,10 @@ func ftgo_ended() {
 	}
 }
 
-// ftgo_takeInlined reports whether a function that is entered with a mask that is not zero should call its wrapper. It should not when
-// the wrapper is what called it, which the note tells; inside a hook (recursion guard); on g0 and on the signal stack. It is ftgo_take for a
-// function that the compiler may inline with its hook.
+// ftgo_takeInlined is ftgo_take for a function that the compiler may inline with its hook. It
+// reports whether a function that is entered with a mask that is not zero should call its wrapper.
+// It should not in three cases: its wrapper called it, which the note tells; the goroutine is
+// inside a hook (the recursion guard); it runs on g0 or on the signal stack.
 //
 //go:linkname ftgo_takeInlined
 func ftgo_takeInlined(site *ftgo_Site) bool {
@@ -124,13 +132,17 @@ func ftgo_takeInlined(site *ftgo_Site) bool {
 	return gp.ftgoBusy == 0 && gp == gp.m.curg
 }
 
-// ftgo_inlines says that the compiler may inline functions with hooks, as it does if it has a profile: then frames are not functions.
+// ftgo_inlines says that the compiler may inline functions with hooks, as it does with a profile.
+// Then a frame is not always one function.
 const ftgo_inlines = false
 
-// ftgo_enterSlow is the entry hook of a wrapper. Leaving the note is its last act on every path: without it the function and its
-// wrapper would call each other for ever. Where the hooks are in assembly language (_hooks_amd64.s) ftgo_enter comes here if something has to be
-// made first; elsewhere this is ftgo_enter: then it and ftgo_exit are what a traced call costs besides the library. The goroutine is asked for
-// anew where it is needed, since it is in a register, and would be saved on the stack otherwise.
+// ftgo_enterSlow is the entry hook of a wrapper. It leaves the note as its last act on every path:
+// without the note the function and its wrapper would call each other for ever.
+//
+// Where the hooks are in assembly language (_hooks_amd64.s), ftgo_enter comes here if something has
+// to be made first. On other machines this function is ftgo_enter, and is, with ftgo_exit, what a
+// traced call costs besides the library. It calls getg again wherever it needs the goroutine, which
+// is in a register: a variable would be saved on the stack.
 //
 //go:linkname ftgo_enterSlow
 //go:noinline
@@ -160,7 +172,8 @@ func ftgo_enterSlow(site *ftgo_Site) uintptr {
 	return tok
 }
 
-// ftgo_entered is what ftgo_take does where nobody wants returns: it calls the library's Entry, and the function goes on without its wrapper.
+// ftgo_entered is called by ftgo_take while no tracer wants returns. It calls the library's Entry,
+// and the function goes on without its wrapper.
 //
 //go:noinline
 func ftgo_entered(site *ftgo_Site, parent uintptr) bool {
@@ -173,7 +186,7 @@ func ftgo_entered(site *ftgo_Site, parent uintptr) bool {
 	return false
 }
 
-// ftgo_call calls the library's Enter for the hooks that are not ftgo_enter. The busy flag stays set.
+// ftgo_call calls the library's Enter for the entry hooks below. The busy flag stays set.
 //
 //go:noinline
 func ftgo_call(site *ftgo_Site, parent uintptr) uintptr {
@@ -183,8 +196,8 @@ func ftgo_call(site *ftgo_Site, parent uintptr) uintptr {
 	return tok
 }
 
-// ftgo_enterInlined is ftgo_enterSlow for a function that the compiler may inline with its hook: then the frame above the wrapper's is not the
-// function's but its caller's.
+// ftgo_enterInlined is ftgo_enterSlow for a function that the compiler may inline with its hook:
+// the frame above the wrapper's is then not the function's but its caller's.
 //
 //go:linkname ftgo_enterInlined
 //go:noinline
@@ -194,9 +207,10 @@ func ftgo_enterInlined(site *ftgo_Site) uintptr {
 	switch {
 	case ftgo_runtime.Parents == 0:
 	case framepointer_enabled && !ftgo_inlines:
-		fp := (*[2]uintptr)(unsafe.Pointer(getfp()))                                // this function's frame
-		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))                                   // the wrapper's
-		parent = ftgo_inlinedParent(fp[1], (*[2]uintptr)(unsafe.Pointer(fp[0])), 2) // the literal that its hook is in, and the function
+		fp := (*[2]uintptr)(unsafe.Pointer(getfp())) // this function's frame
+		fp = (*[2]uintptr)(unsafe.Pointer(fp[0]))    // the wrapper's
+		// The two functions are the literal that the hook is in, and the function itself.
+		parent = ftgo_inlinedParent(fp[1], (*[2]uintptr)(unsafe.Pointer(fp[0])), 2)
 	default:
 		parent = ftgo_parent(1)
 	}
@@ -207,9 +221,11 @@ func ftgo_enterInlined(site *ftgo_Site) uintptr {
 	return tok
 }
 
-// ftgo_frames walks the frame pointers, on another stack: this one does not move meanwhile. It leaves out hooks, wrappers, and the functions that called
-// their wrapper, but for one whose body has not been entered yet. It returns return addresses, the sizes of their functions' frames, and how much
-// of the stack the last of them and its callers take.
+// ftgo_frames walks the frame pointers. It does so on another stack, so that this one does not move
+// meanwhile. It leaves out hooks, wrappers, and functions that called their wrapper, except one
+// with a body that has not been entered yet. It returns the return addresses in pcs and the sizes
+// of their functions' frames in sizes. n is their number, and last is how much of the stack the
+// last of them and its callers take.
 //
 //go:noinline
 func ftgo_frames(pcs, sizes []uintptr) (n int, last uintptr) {
@@ -227,7 +243,8 @@ func ftgo_frames(pcs, sizes []uintptr) (n int, last uintptr) {
 			if !f.valid() {
 				break
 			}
-			// What lies between a frame pointer and the next is the caller's frame, or, where it points to the lower end, the callee's.
+			// What lies between a frame pointer and the next one is the caller's frame. Where frame
+			// pointers point to the lower end of a frame, it is the callee's.
 			low, high := fp+2*goarch.PtrSize, frame[0]+2*goarch.PtrSize
 			if goarch.IsArm64 != 0 && frame[0] != 0 {
 				low, high = frame[0], *(*uintptr)(unsafe.Pointer(frame[0]))
@@ -255,7 +272,8 @@ func ftgo_frames(pcs, sizes []uintptr) (n int, last uintptr) {
 	return n, last
 }
 
-// ftgo_inlinedParent returns where the innermost n functions at pc were called, inlined or not; fp is the frame that pc is in.
+// ftgo_inlinedParent returns where the innermost n functions at pc were called, inlined or not. fp
+// is the frame that pc is in.
 func ftgo_inlinedParent(pc uintptr, fp *[2]uintptr, n int) uintptr {
 	fi := findfunc(pc - 1)
 	if !fi.valid() {
@@ -271,8 +289,9 @@ func ftgo_inlinedParent(pc uintptr, fp *[2]uintptr, n int) uintptr {
 	return fp[1]
 }
 
-// ftgo_enterHere is the entry hook of a function that carries it in place, with a deferred exit: init functions, some function literals, generic
-// functions whose name is also that of a type parameter.
+// ftgo_enterHere is the entry hook of a function that carries it in place, with a deferred exit.
+// These functions are init functions, some function literals, and generic functions with the name
+// of one of their type parameters.
 //
 //go:linkname ftgo_enterHere
 //go:noinline
@@ -295,7 +314,8 @@ func ftgo_enterHere(site *ftgo_Site) uintptr {
 	return tok
 }
 
-// ftgo_mayEnter is what ftgo_take is to functions that are not entered again. It sets the busy flag.
+// ftgo_mayEnter is what ftgo_take is to functions that are not entered again. It sets the busy
+// flag.
 func ftgo_mayEnter() bool {
 	gp := getg()
 	if gp.ftgoBusy != 0 || gp != gp.m.curg || ftgo_hooks.Enter == nil {
@@ -305,7 +325,8 @@ func ftgo_mayEnter() bool {
 	return true
 }
 
-// ftgo_enterAt is the entry hook of a function literal that leaves where it returns, by ftgo_exitAt. The compiler may inline it.
+// ftgo_enterAt is the entry hook of a function literal that leaves where it returns, by
+// ftgo_exitAt. The compiler may inline the literal.
 //
 //go:linkname ftgo_enterAt
 //go:noinline
@@ -336,8 +357,8 @@ func ftgo_enterAt(site *ftgo_Site) int {
 //go:linkname ftgo_exitAt
 func ftgo_exitAt(tok int) { ftgo_exit(uintptr(tok)) }
 
-// ftgo_unwind closes the calls that leave where they return, and will not: their frames lie at off from the stack's end, or further. panics is not
-// zero if that is because of a panic.
+// ftgo_unwind closes calls that leave where they return and will not return: their frames lie at
+// off from the end of the stack, or further. panics is not zero if that is because of a panic.
 func ftgo_unwind(off, panics uintptr) {
 	gp := getg()
 	if gp.ftgo == nil || gp.ftgoBusy != 0 || gp != gp.m.curg {
@@ -351,27 +372,29 @@ func ftgo_unwind(off, panics uintptr) {
 	gp.ftgoBusy = 0
 }
 
-// ftgo_goexit1 is goexit1 for Goexit.
+// ftgo_goexit1 takes the place of goexit1 in Goexit.
 func ftgo_goexit1() {
 	ftgo_unwind(0, 0)
 	goexit1()
 }
 
-// coroexit ends the goroutine of a coroutine: Goexit runs it as a deferred function, and gets no further.
+// coroexit ends the goroutine of a coroutine. Goexit runs it as a deferred function, and gets no
+// further.
 func coroexit(c *coro) {
 	ftgo_unwind(0, 0)
 	std_coroexit(c)
 }
 
-// ftgo_recovery is mcall(recovery) for nextDefer: a panic has been recovered, and the goroutine goes on where it leaves a frame, so what was
-// called from there has left.
+// ftgo_recovery takes the place of mcall(recovery) in nextDefer. A panic has been recovered, and
+// the goroutine goes on where it leaves a frame: what was called from there has left.
 func ftgo_recovery() {
 	gp := getg()
 	ftgo_unwind(gp.stack.hi-uintptr(gp._panic.sp), 1)
 	mcall(recovery)
 }
 
-// ftgo_enterByHand is ftgo_enterHere for ftrace.Enter: one frame more lies between the hook and the function.
+// ftgo_enterByHand is ftgo_enterHere for ftrace.Enter: the frame of that lies between the hook and
+// the function, too.
 //
 //go:noinline
 func ftgo_enterByHand(site *ftgo_Site) uintptr {
@@ -394,16 +417,17 @@ func ftgo_enterByHand(site *ftgo_Site) uintptr {
 	return tok
 }
 
-// ftgo_parent returns the return address of a frame further up, where there are no frame pointers. Frames that stack traces do not
-// show do not count.
+// ftgo_parent returns the return address of a frame further up, where there are no frame pointers.
+// Frames that stack traces do not show do not count.
 func ftgo_parent(skip int) uintptr {
 	var pcs [1]uintptr
-	callers(skip+1, pcs[:]) // this function's too
+	callers(skip+1, pcs[:]) // and this function
 	return pcs[0]
 }
 
-// ftgo_exitSlow is the exit hook, deferred by wrappers. A note that is left over (the mask went off between the wrapper and the
-// function) is cleared. It is to ftgo_exit what ftgo_enterSlow is to ftgo_enter.
+// ftgo_exitSlow is the exit hook, which wrappers defer. It clears a note that is left over because
+// the mask went off between the wrapper and the function. It is to ftgo_exit what ftgo_enterSlow is
+// to ftgo_enter.
 //
 //go:linkname ftgo_exitSlow
 func ftgo_exitSlow(tok uintptr) {
@@ -431,8 +455,9 @@ func ftgo_exitSlow(tok uintptr) {
 	gp.ftgoBusy = 0
 }
 
-// ftgo_panics reports whether ftgo_exitSlow was called by a panic, not by a function that returns while deferred functions of a panic run: gopanic calls
-// what the compiler has made of the defer statement, a wrapper around the call of ftgo_exit.
+// ftgo_panics reports whether ftgo_exitSlow was called by a panic, not by a function that returns
+// while deferred functions of a panic run. gopanic calls what the compiler has made of the defer
+// statement: a wrapper around the call of ftgo_exit.
 //
 //go:noinline
 func ftgo_panics() (panics bool) {
@@ -451,12 +476,13 @@ func ftgo_panics() (panics bool) {
 	return panics
 }
 
-// ftgo_keeps is what wrappers read before they call ftgo_keep.
+// ftgo_keeps says whether wrappers call ftgo_keep.
 //
 //go:linkname ftgo_keeps
 var ftgo_keeps uint32
 
-// ftgo_keep keeps what a wrapper's function has returned, until ftgo_exit is called for the same call, which is next.
+// ftgo_keep keeps what a wrapper's function has returned, until ftgo_exit is called for the same
+// call, which is the next thing that the wrapper does.
 //
 //go:linkname ftgo_keep
 //go:nosplit
@@ -481,12 +507,13 @@ func ftgo_keepH(tok uintptr, value uint16) { ftgo_keep(tok, uintptr(value)) }
 //go:nosplit
 func ftgo_keepI(tok uintptr, value uint32) { ftgo_keep(tok, uintptr(value)) }
 
-// ftgo_keepPointer is ftgo_keep for the wrappers that this package has.
+// ftgo_keepPointer is ftgo_keep for the wrappers in this package.
 //
 //go:nosplit
 func ftgo_keepPointer(tok uintptr, value *ftgo_Site) { ftgo_keep(tok, uintptr(unsafe.Pointer(value))) }
 
-// ftgo_same returns what it is given, as whoever calls it declares it: results go where parameters come, as long as both are passed in registers.
+// ftgo_same returns its arguments. Its callers declare it with their own types: results are
+// returned where parameters are passed, as long as both are in registers.
 //
 //go:linkname ftgo_same
 //go:noinline
@@ -499,7 +526,7 @@ func ftgo_pin(gp *g) *unsafe.Pointer {
 	return &gp.m.p.ptr().ftgo
 }
 
-// ftgo_unpin undoes ftgo_pin (see releasem).
+// ftgo_unpin undoes ftgo_pin, as releasem undoes acquirem.
 func ftgo_unpin(gp *g) {
 	mp := gp.m
 	if mp.locks--; mp.locks == 0 && gp.preempt {
@@ -515,6 +542,7 @@ func ftgo_clock() uint64 {
 	return ftgo_ticks()
 }
 
+// ftgo_begin makes the calling goroutine busy and pins it. It returns nil on g0 and inside a hook.
 func ftgo_begin() (slot, proc *unsafe.Pointer) {
 	gp := getg()
 	if gp != gp.m.curg || gp.ftgoBusy != 0 {
@@ -524,13 +552,15 @@ func ftgo_begin() (slot, proc *unsafe.Pointer) {
 	return &gp.ftgo, ftgo_pin(gp)
 }
 
+// ftgo_barrier returns when every P has passed a safe point.
 func ftgo_barrier() {
 	semacquire(&worldsema)
 	forEachP(waitReasonGCMarkTermination, func(*p) {})
 	semrelease(&worldsema)
 }
 
-// ftgo_born sees a goroutine made, before it is known to anyone.
+// ftgo_born is called when a goroutine is made, before it is known to others. It returns the number
+// of the goroutine that started it.
 func ftgo_born(newg, callergp *g) uint64 {
 	if ftgo_runtime.Fork != 0 {
 		newg.ftgoSet = callergp.ftgoSet
@@ -538,7 +568,8 @@ func ftgo_born(newg, callergp *g) uint64 {
 	return callergp.goid
 }
 
-// dropg sees a goroutine leave its P: parked, preempted, or back from a system call that took too long. It runs on g0.
+// dropg is called when a goroutine leaves its P: when it is parked or preempted, and when it comes
+// back from a system call that took too long. It runs on g0.
 func dropg() {
 	if gp := getg().m.curg; ftgo_runtime.Sleep != 0 && gp.ftgo != nil {
 		(*ftgo_Goroutine)(gp.ftgo).Parked = ftgo_clock()
@@ -546,7 +577,7 @@ func dropg() {
 	std_dropg()
 }
 
-// execute sees it come to one. It runs on g0.
+// execute is called when a goroutine comes to a P. It runs on g0.
 //
 //go:yeswritebarrierrec
 func execute(gp *g, inheritTime bool) {
@@ -557,7 +588,7 @@ func execute(gp *g, inheritTime bool) {
 	std_execute(gp, inheritTime)
 }
 
-// gdestroy runs on g0 when a goroutine ends.
+// gdestroy is called when a goroutine ends. It runs on g0.
 func gdestroy(gp *g) {
 	if p := uintptr(gp.ftgo); p != 0 {
 		for {
@@ -575,18 +606,19 @@ func gdestroy(gp *g) {
 	std_gdestroy(gp)
 }
 
-// runExitHooks sees the end of main and os.Exit.
+// runExitHooks is called at the end of main, and by os.Exit.
 func runExitHooks(code int) {
 	std_runExitHooks(code)
 	if ftgo_hooks.End != nil {
 		ftgo_hooks.End()
 	}
-	if ftgo_dying.sig.Load() != 0 { // what the signal has interrupted may be what the program waited for
+	if ftgo_dying.sig.Load() != 0 { // the signal may have interrupted what the program waited for
 		gopark(nil, nil, waitReasonPanicWait, traceBlockForever, 1)
 	}
 }
 
-// preprintpanics sees a panic that nobody recovered, before it is printed, on the goroutine's own stack.
+// preprintpanics is called for a panic that was not recovered, before it is printed, on the
+// goroutine's own stack.
 func preprintpanics(p *_panic) {
 	std_preprintpanics(p)
 	ftgo_unwind(0, 1)

@@ -5,11 +5,12 @@ import (
 	"internal/stringslite"
 )
 
-// This file is added to package runtime, too: what a goroutine is named after.
+// This file is added to package runtime. It finds the function that a goroutine is named after.
 
-// ftgo_started returns an address in the function that the go statement of the calling goroutine was given. The compiler, sync, errgroup and testing put
-// functions of their own between the two, which call it: then it is the one that was called from there. found is false while that
-// has not come.
+// ftgo_started returns an address in the function that the go statement of the calling goroutine
+// was given. The compiler, sync, errgroup and testing put functions of their own between the go
+// statement and that function. Then it is the function that was called from there; found is false
+// while it has not been called.
 //
 //go:noinline
 func ftgo_started() (entry uintptr, found bool) {
@@ -18,7 +19,7 @@ func ftgo_started() (entry uintptr, found bool) {
 	if !ftgo_launches(start) {
 		return start, true
 	}
-	// The last addresses are those of the goroutine's first functions.
+	// The last addresses that are found belong to the goroutine's first functions.
 	var last [8]uintptr
 	n := 0
 	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
@@ -56,7 +57,8 @@ func ftgo_launches(entry uintptr) bool {
 	return false
 }
 
-// ftgo_launchers are the ends of names of such functions. Where the compiler has inlined Go, the function that it is inlined in comes before the name.
+// ftgo_launchers are the ends of the names of functions that call what a go statement was given. If
+// the compiler has inlined Go, the name of the function that it is inlined in comes before.
 var ftgo_launchers = [...]string{
 	"(*WaitGroup).Go.func1", // package sync
 	"(*Group).Go.func1",     // golang.org/x/sync/errgroup

@@ -14,10 +14,11 @@ import (
 	"github.com/dave/dst/dstutil"
 )
 
-// SupportedReleases names the Go releases whose package runtime PatchRuntime knows.
+// SupportedReleases names the Go releases with a package runtime that PatchRuntime knows.
 const SupportedReleases = "go1.26 and go1.27"
 
-// What is added to package runtime: the hooks, and what hides their frames.
+// The files that are added to package runtime: the hooks, what hides their frames, what goroutines
+// are named after, and what programs do that die.
 //
 //go:embed _runtime.go
 var runtimeHooks string
@@ -37,16 +38,17 @@ var runtimeDyingUnix string
 // hooksFile is the name of the file that _runtime.go becomes.
 const hooksFile = "ftgo_hooks.go"
 
-// dyingElsewhere stands in for _dying_unix.go where there are no signals.
+// dyingElsewhere takes the place of _dying_unix.go on systems without signals.
 const dyingElsewhere = "package runtime\n\nfunc ftgo_die(uint32) {}\n"
 
-// An anchor is a place in package runtime that a patch needs. Anchors are found by the shape of the code around them, never by
-// file name or line, so that minor releases and cmd/cover's renamed files do not matter.
+// An anchor is a place in package runtime that a patch needs. It is found by the shape of the code
+// around it, never by file name or line: so minor releases and the files that cmd/cover renames do
+// not matter.
 type anchor struct {
-	name string // what a report of its absence calls it
+	name string // what an error about its absence calls it
 	hint string // only files that contain this text are restructured
-	// apply patches the file, and reports how many places it patched. Places that a patch adds lines to are made good later,
-	// by restoreLines; most patches replace an expression or a name.
+	// apply patches the file, and returns how many places it patched. restoreLines makes good for
+	// places that a patch adds lines to; most patches replace an expression or a name.
 	apply func(f *dst.File) int
 	want  int  // in how many places the package must have it
 	unix  bool // it is there on systems with signals alone
@@ -90,8 +92,9 @@ var anchors = []anchor{
 	{"the call of func sigpipe in func os_sigpipe", "func dieFromSignal(", callInstead("os_sigpipe", "systemstack", "sigpipe", "ftgo_sigpipe"), 1, true},
 }
 
-// PatchRuntime patches the files of the standard library's package runtime, and returns those that changed and those that are new, which have no
-// directory. An error names the anchor that was not found.
+// PatchRuntime patches the files of the standard library's package runtime. It returns the files
+// that changed, and the files that are new, which have no directory. An error names the anchor that
+// was not found.
 func PatchRuntime(files []File, release, goarch string) (changed, added []File, err error) {
 	found := make([]int, len(anchors))
 	unix := false
@@ -162,9 +165,11 @@ func PatchRuntime(files []File, release, goarch string) (changed, added []File, 
 
 var allocator = regexp.MustCompile(`(?m)^func mallocgc(Small|Tiny)\w+\(size uintptr, typ \*_type, needzero bool\) unsafe\.Pointer \{`)
 
-// tellRace patches the allocators that the compiler of Go 1.27 calls by itself for small objects, but in packages with the race detector's
-// instrumentation: they do not tell it of what they allocate. The library has none, and what it allocates others see: memory that is used again
-// would be a race to them. It returns nil for other files.
+// tellRace patches the allocators that the compiler of Go 1.27 calls by itself for small objects,
+// except in packages with the race detector's instrumentation. They do not tell the race detector
+// what they allocate. The library has no instrumentation, and others see what it allocates: to
+// them, memory that is used again would be a race. tellRace returns nil for files without such an
+// allocator.
 func tellRace(src []byte) []byte {
 	if !allocator.Match(src) {
 		return nil
@@ -172,8 +177,9 @@ func tellRace(src []byte) []byte {
 	return allocator.ReplaceAll(src, []byte("$0 if raceenabled && ftgo_mallocgc != nil { return ftgo_mallocgc(size, typ, needzero) };"))
 }
 
-// PatchRuntimeAsm adds what hooks have in assembly language to one of package runtime's files. It returns nil if the file is not the one, or
-// there is nothing for the architecture.
+// PatchRuntimeAsm adds the part of the hooks that is in assembly language to one of package
+// runtime's files. It returns nil if the file is not the one, or if the architecture has no such
+// part.
 func PatchRuntimeAsm(f File, goarch string) []byte {
 	text := asm[goarch]
 	if text == "" || !bytes.Contains(f.Src, []byte("·getfp<ABIInternal>")) {
@@ -198,7 +204,8 @@ TEXT runtime·ftgo_invariant<ABIInternal>(SB),NOSPLIT,$0-0
 	RET
 `
 
-// asm is what is added in assembly language: the reading of the counter, and the hooks.
+// asm is what is added in assembly language, by architecture: the reading of the counter, and the
+// hooks.
 var asm = map[string]string{"amd64": hooksAmd64, "arm64": clockArm64}
 
 const (
@@ -233,8 +240,8 @@ const ftgo_direct = false
 `
 )
 
-// substitute replaces a text wherever our own source holds it. Source that does not hold it has changed
-// without its patch.
+// substitute replaces a text wherever our own source holds it. It is an error if the source does
+// not hold the text: the source has changed without its patch.
 func substitute(src, text, with string) (string, error) {
 	if !strings.Contains(src, text) {
 		return "", fmt.Errorf("ftgo's own source does not hold %q, which %q is to replace: this is a fault of ftgo's", text, with)
@@ -242,7 +249,7 @@ func substitute(src, text, with string) (string, error) {
 	return strings.ReplaceAll(src, text, with), nil
 }
 
-// restoreLines gives the declarations of a restructured file the lines they had.
+// restoreLines gives the declarations of a restructured file the lines that they had.
 func restoreLines(name string, old, new []byte) ([]byte, error) {
 	starts := func(src []byte) (lines, offsets []int, err error) {
 		fset := token.NewFileSet()
@@ -251,7 +258,8 @@ func restoreLines(name string, old, new []byte) ([]byte, error) {
 			return nil, nil, err
 		}
 		for _, d := range f.Decls {
-			// The token itself, not the comment above: a directive between the two would detach the comment's directives.
+			// The position is that of the token itself, not of the comment above: a directive
+			// between the two would detach the comment's directives.
 			p := fset.PositionFor(declStart(d), false)
 			lines, offsets = append(lines, p.Line), append(offsets, p.Offset)
 		}
@@ -279,7 +287,7 @@ func restoreLines(name string, old, new []byte) ([]byte, error) {
 	return e.apply(new), nil
 }
 
-// addFields adds fields at the end of a struct type.
+// addFields returns a patch that adds fields at the end of a struct type.
 func addFields(typ string, fields ...string) func(*dst.File) int {
 	return func(f *dst.File) int {
 		n := 0
@@ -303,6 +311,7 @@ func addFields(typ string, fields ...string) func(*dst.File) int {
 	}
 }
 
+// rename returns a patch that gives a function the name std_ and its own.
 func rename(name string) func(*dst.File) int {
 	return func(f *dst.File) int {
 		n := 0
@@ -316,7 +325,7 @@ func rename(name string) func(*dst.File) int {
 	}
 }
 
-// callInstead replaces callee() or callee(arg) by with(args) in the named function.
+// callInstead returns a patch that replaces callee() or callee(arg) by with(args) in a function.
 func callInstead(name, callee, arg, with string, args ...string) func(*dst.File) int {
 	return func(f *dst.File) int {
 		n := 0
@@ -353,7 +362,8 @@ func born(f *dst.File) int {
 	return n
 }
 
-// initialized replaces inittrace.active = false by inittrace.active = ftgo_initialized() in func main.
+// initialized replaces inittrace.active = false by inittrace.active = ftgo_initialized() in func
+// main.
 func initialized(f *dst.File) int {
 	n := 0
 	eachFunc(f, "main", func(fn *dst.FuncDecl) {
@@ -369,7 +379,8 @@ func initialized(f *dst.File) int {
 	return n
 }
 
-// overflow replaces newsize > maxstacksize || X by (newsize > maxstacksize || X) && ftgo_overflows(gp) in func newstack.
+// overflow replaces newsize > maxstacksize || X by (newsize > maxstacksize || X) &&
+// ftgo_overflows(gp) in func newstack.
 func overflow(f *dst.File) int {
 	n := 0
 	eachFunc(f, "newstack", func(fn *dst.FuncDecl) {
@@ -392,7 +403,8 @@ func overflow(f *dst.File) int {
 	return n
 }
 
-// goesOn replaces flags&X == 0 by flags&X == 0 || ftgo_throws(sig, c.sigFromUser()) in func sighandler, where X is (_SigThrow|_SigPanic).
+// goesOn replaces flags&X == 0 by flags&X == 0 || ftgo_throws(sig, c.sigFromUser()) in func
+// sighandler, where X is (_SigThrow|_SigPanic).
 func goesOn(f *dst.File) int {
 	n := 0
 	eachFunc(f, "sighandler", func(fn *dst.FuncDecl) {
@@ -420,6 +432,7 @@ func goesOn(f *dst.File) int {
 	return n
 }
 
+// srcFuncID replaces f.funcID by ftgo_funcID(f) in func (f funcInfo) srcFunc.
 func srcFuncID(f *dst.File) int {
 	n := 0
 	eachFunc(f, "srcFunc", func(fn *dst.FuncDecl) {
@@ -440,6 +453,8 @@ func srcFuncID(f *dst.File) int {
 	return n
 }
 
+// calleeFuncID replaces u.calleeFuncID = f.funcID by u.calleeFuncID = ftgo_calleeOf(f,
+// u.calleeFuncID).
 func calleeFuncID(f *dst.File) int {
 	n := 0
 	dst.Inspect(f, func(node dst.Node) bool {
@@ -454,7 +469,8 @@ func calleeFuncID(f *dst.File) int {
 	return n
 }
 
-// lastFuncID replaces last = X by last = ftgo_callee(X, last) in the named function, where X is a frame's FuncID.
+// lastFuncID returns a patch that replaces last = X by last = ftgo_callee(X, last) in a function,
+// where X is a frame's FuncID.
 func lastFuncID(name string) func(*dst.File) int {
 	return func(f *dst.File) int {
 		n := 0
@@ -477,6 +493,8 @@ func lastFuncID(name string) func(*dst.File) int {
 	}
 }
 
+// recoverCount has gorecover count frames by ftgo_recoverID, which keeps its own note of the last
+// frame.
 func recoverCount(f *dst.File) int {
 	n := 0
 	eachFunc(f, "gorecover", func(fn *dst.FuncDecl) {
@@ -500,7 +518,8 @@ func recoverCount(f *dst.File) int {
 	return n
 }
 
-// elide replaces X == abi.FuncIDWrapper && elideWrapperCalling(Y) by ftgo_elide(X, Y) in the named function.
+// elide returns a patch that replaces X == abi.FuncIDWrapper && elideWrapperCalling(Y) by
+// ftgo_elide(X, Y) in a function.
 func elide(name string) func(*dst.File) int {
 	return func(f *dst.File) int {
 		n := 0
@@ -528,6 +547,7 @@ func elide(name string) func(*dst.File) int {
 	}
 }
 
+// eachFunc calls do with every function of a name that has a body.
 func eachFunc(f *dst.File, name string, do func(*dst.FuncDecl)) {
 	for _, d := range f.Decls {
 		if fn, ok := d.(*dst.FuncDecl); ok && fn.Name.Name == name && fn.Body != nil {
@@ -536,7 +556,7 @@ func eachFunc(f *dst.File, name string, do func(*dst.FuncDecl)) {
 	}
 }
 
-// replace replaces the expressions for which with returns another, and returns their number.
+// replace replaces every expression that with returns another one for, and returns their number.
 func replace(fn *dst.FuncDecl, with func(dst.Node) dst.Expr) int {
 	n := 0
 	dstutil.Apply(fn, func(c *dstutil.Cursor) bool {
@@ -550,15 +570,18 @@ func replace(fn *dst.FuncDecl, with func(dst.Node) dst.Expr) int {
 	return n
 }
 
+// call returns the expression name(args).
 func call(name string, args ...dst.Expr) dst.Expr {
 	return &dst.CallExpr{Fun: dst.NewIdent(name), Args: args}
 }
 
+// isIdent reports whether an expression is the identifier name.
 func isIdent(e dst.Node, name string) bool {
 	id, ok := e.(*dst.Ident)
 	return ok && id.Name == name
 }
 
+// isField reports whether an expression is x.sel.
 func isField(e dst.Node, x, sel string) bool {
 	s, ok := e.(*dst.SelectorExpr)
 	if !ok || s.Sel.Name != sel {

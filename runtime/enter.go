@@ -106,7 +106,7 @@ func exitStub(token uintptr, slot, proc *unsafe.Pointer, now uint64) {
 }
 
 // put writes a record into the P's page of the top array, which has room for it, and commits it.
-// The record is of the goroutine whose turn it is (hook.Processor.Turn).
+// The record is of the goroutine that has the P's Turn (hook.Processor).
 func (p *processor) put(g *goroutine, w0, w1 uint64) {
 	g.Seq++
 	r := (*[2]uint64)(p.At)

@@ -130,7 +130,7 @@ func (p *pattern) resolve(t *hook.Table) {
 	}
 }
 
-// isEnd reports whether the last elements of a path are those of end.
+// isEnd reports whether the last elements of a path are the elements of end.
 func isEnd(path, end string) bool {
 	rest, ok := strings.CutSuffix(path, end)
 	return ok && (rest == "" || strings.HasSuffix(rest, "/") || strings.HasPrefix(end, "/"))

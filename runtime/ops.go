@@ -144,7 +144,7 @@ func (o *Ops) AddFilter(patterns ...string) error { return o.user.setFilter(patt
 // SetNotrace excludes the functions that the patterns name, also from what SetFilter names.
 func (o *Ops) SetNotrace(patterns ...string) error { return o.user.setFilter(patterns, true, false) }
 
-// AddNotrace adds patterns to those of SetNotrace.
+// AddNotrace adds patterns to the ones that SetNotrace has set.
 func (o *Ops) AddNotrace(patterns ...string) error { return o.user.setFilter(patterns, true, true) }
 
 // SetFilter limits the GraphOps to the functions that the patterns name, as Instance.SetFilter
@@ -165,7 +165,7 @@ func (o *GraphOps) SetNotrace(patterns ...string) error {
 	return o.user.setFilter(patterns, true, false)
 }
 
-// AddNotrace adds patterns to those of SetNotrace.
+// AddNotrace adds patterns to the ones that SetNotrace has set.
 func (o *GraphOps) AddNotrace(patterns ...string) error {
 	return o.user.setFilter(patterns, true, true)
 }

@@ -22,7 +22,7 @@ type pagePool struct {
 	limit    int            // most pages for records, unless minPages for each P are more (see cap)
 	used     int            // pages for records
 	procs    int            // Ps that write
-	n        int            // all pages, with those of metadata and the spare ones
+	n        int            // all pages, also of metadata, and spare ones
 	max      int            // length of the array pages
 	pages    unsafe.Pointer // [max]unsafe.Pointer, of which n are in use
 	gen      uint64         // how often a page was given to a P

@@ -27,8 +27,8 @@ func (a *traceArray) newPipe() (*Pipe, error) {
 }
 
 // WriteNow takes the records out of the buffer that are in it now, and writes them in order of
-// time. It writes nothing if there are none. It may be called while tracing goes on. A call whose
-// entry and return were taken by two calls of WriteNow is two lines.
+// time. It writes nothing if there are none. It may be called while tracing goes on. If one call of
+// WriteNow takes the entry of a call, and a later one its return, the call is two lines.
 //
 // The error is w's, or says that the instance was removed. If w fails, the records that were taken
 // are gone.

@@ -23,12 +23,12 @@ type Sampler struct {
 }
 
 // Start begins to sample the functions that the patterns name, as Instance.SetFilter describes
-// them; without patterns it samples all hooked functions. name is the name of the tracer. The
-// errors are those of Ops.SetFilter and Ops.Register, or say that a field is not set. Start must
-// not be called from a callback.
+// them; without patterns it samples all hooked functions. name is the name of the tracer. Start
+// returns the errors of Ops.SetFilter and Ops.Register, or says which field must be set.
+// Start must not be called from a callback.
 func (s *Sampler) Start(name string, patterns ...string) error {
 	if s.Every < 1 || s.Func == nil {
-		return fmt.Errorf("sampler %q: it needs a function, and samples every call of 1 or more, not %d", name, s.Every)
+		return fmt.Errorf("sampler %q: Func must be set, and Every must be 1 or more, not %d", name, s.Every)
 	}
 	every := uint64(s.Every)
 	s.ops.Name = name
@@ -43,8 +43,8 @@ func (s *Sampler) Start(name string, patterns ...string) error {
 	return s.ops.Register()
 }
 
-// Stop ends the sampling. When it returns, Func is not called any more. The errors are those of
-// Ops.Unregister.
+// Stop ends the sampling. When it returns, Func is not called any more. Stop returns the errors
+// of Ops.Unregister.
 func (s *Sampler) Stop() error { return s.ops.Unregister() }
 
 // Calls returns how many calls were seen, since the Sampler was first started.

@@ -25,8 +25,8 @@ type Tracer struct {
 }
 
 // Start begins to watch the functions that the patterns name, as Instance.SetFilter describes them;
-// without patterns it watches all hooked functions. The errors are those of Ops.SetFilter and
-// Ops.Register. Start must not be called from a callback.
+// without patterns it watches all hooked functions. Start returns the errors of Ops.SetFilter and
+// Ops.Register. It must not be called from a callback.
 func (t *Tracer) Start(patterns ...string) error {
 	t.ops.Name, t.ops.Func = "stack", t.look
 	if err := t.ops.SetFilter(patterns...); err != nil {
@@ -35,7 +35,7 @@ func (t *Tracer) Start(patterns ...string) error {
 	return t.ops.Register()
 }
 
-// Stop ends the watch. The deepest stack is kept. The errors are those of Ops.Unregister.
+// Stop ends the watch. The deepest stack is kept. Stop returns the errors of Ops.Unregister.
 func (t *Tracer) Stop() error { return t.ops.Unregister() }
 
 // Reset forgets the deepest stack (echo 0 > stack_max_size).
