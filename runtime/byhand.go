@@ -11,7 +11,8 @@ import (
 // the ftgo command compiles into every function are these calls, in the form that the compiler
 // makes the most of.
 
-// Stub is a TraceFunc that does nothing (ftrace_stub).
+// Stub is the TraceFunc that does nothing. The trace function pointer, which every hook calls,
+// points to such a stub while no tracer is on (ftrace_stub).
 func Stub(*Func, uintptr, *Ops) {}
 
 // GraphEntryStub is a GraphEntryFunc that wants no return (ftrace_graph_entry_stub).
