@@ -33,7 +33,7 @@ func ftgo_started() (entry uintptr, found bool) {
 	for i := n - 1; i >= max(0, n-len(last)); i-- {
 		entry := last[i%len(last)]
 		name := funcname(findfunc(entry))
-		if stringslite.HasPrefix(name, "runtime.ftgo_") { // the hook of the last one that launches
+		if stringslite.HasPrefix(name, "runtime.ftgo_") { // the hook of a function that launches
 			break
 		}
 		if name != "runtime.goexit" && !ftgo_launches(entry) {

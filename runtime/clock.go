@@ -68,7 +68,8 @@ func SetClock(name string) error {
 		if a.header != nil {
 			a.startClock()
 			a.reset()
-			atomic.StoreUint64((*uint64)(unsafe.Add(a.header, tracefile.HOff)), 0) // by the other clock
+			// HOff was a reading of the other clock.
+			atomic.StoreUint64((*uint64)(unsafe.Add(a.header, tracefile.HOff)), 0)
 			a.noteOff()
 		}
 	})

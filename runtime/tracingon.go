@@ -26,8 +26,8 @@ func (a *traceArray) writable() bool {
 	return tracing.Load() && !quiet.Load() && !a.paused.Load() && a.header != nil
 }
 
-// noteOff notes in the header since when no records are made, if none are: calls that are open in the
-// trace then last until that moment, as far as the trace can tell.
+// noteOff notes in the header since when no records are made, or that they are made. Calls that are
+// open in a trace last until that moment, as far as the trace can tell.
 func (a *traceArray) noteOff() {
 	if a.header == nil {
 		return
