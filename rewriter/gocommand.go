@@ -65,8 +65,8 @@ var boolFlags = map[string]bool{
 func parseGo(name string, args []string, flags Flags) (*goCommand, error) {
 	c := &goCommand{name: name, vet: true, flags: flags, ctx: context.Background()}
 	i := 0
-	// Go test's list of packages ends at a flag that follows it, and at any flag of the test binary's own. What
-	// comes then is that flag's value, or, like all that follows it, the test's argument.
+	// Go test's list of packages ends at a flag that follows it, and at any flag of the test binary's
+	// own. What comes then is that flag's value, or, like all that follows it, the test's argument.
 	listed, wantsValue := false, false
 	for ; i < len(args); i++ {
 		a := args[i]
