@@ -54,10 +54,20 @@ var valueFlags = map[string]bool{
 	"shuffle": true, "skip": true, "timeout": true, "trace": true, "vet": true,
 }
 
+// boolFlags are go test's flags that take none. Any other flag is the test binary's own.
+var boolFlags = map[string]bool{
+	"a": true, "n": true, "race": true, "msan": true, "asan": true, "cover": true, "v": true, "work": true, "x": true,
+	"buildvcs": true, "json": true, "linkshared": true, "modcacherw": true, "trimpath": true,
+	"c": true, "artifacts": true, "benchmem": true, "failfast": true, "fullpath": true, "short": true,
+}
+
 // parseGo takes the arguments of a go subcommand apart.
 func parseGo(name string, args []string, flags Flags) (*goCommand, error) {
 	c := &goCommand{name: name, vet: true, flags: flags, ctx: context.Background()}
 	i := 0
+	// Go test's list of packages ends at a flag that follows it, and at any flag of the test binary's
+	// own. What comes then is that flag's value, or, like all that follows it, the test's argument.
+	listed, wantsValue := false, false
 	for ; i < len(args); i++ {
 		a := args[i]
 		if a == "--" {
@@ -65,12 +75,23 @@ func parseGo(name string, args []string, flags Flags) (*goCommand, error) {
 			break
 		}
 		if len(a) < 2 || a[0] != '-' {
-			if name == "test" { // flags may follow the packages
-				c.packages = append(c.packages, a)
-				continue
+			if name != "test" {
+				break
 			}
-			break
+			if listed && !wantsValue {
+				c.args = append(c.args, args[i:]...)
+				i = len(args)
+				break
+			}
+			if listed {
+				c.args = append(c.args, a)
+			} else {
+				c.packages = append(c.packages, a)
+			}
+			wantsValue = false
+			continue
 		}
+		listed, wantsValue = listed || len(c.packages) > 0, false
 		key, val, has := strings.Cut(strings.TrimPrefix(a[1:], "-"), "=")
 		key = strings.TrimPrefix(key, "test.")
 		given := []string{a}
@@ -111,8 +132,12 @@ func parseGo(name string, args []string, flags Flags) (*goCommand, error) {
 		case key == "vet":
 			c.vet = val != "off"
 		case key == "args" && name == "test":
-			c.args = args[i:]
+			c.args = append(c.args, args[i:]...)
 			i = len(args)
+			continue
+		case name == "test" && !valueFlags[key] && !boolFlags[key]:
+			c.args = append(c.args, a)
+			listed, wantsValue = true, !has
 			continue
 		case slices.Contains([]string{"tags", "mod", "modfile", "race", "msan", "asan", "compiler", "buildmode"}, key):
 			c.listFlags = append(c.listFlags, given...)

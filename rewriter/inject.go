@@ -212,6 +212,16 @@ func init() {
 func zz_ftgo_end()
 `
 
+// beneathLibrary reports whether the library imports the package of this module.
+func beneathLibrary(path string) bool {
+	dir, ok := strings.CutPrefix(path, module+"/")
+	if !ok {
+		return false
+	}
+	info, err := fs.Stat(ftgo.Library, dir)
+	return err == nil && info.IsDir()
+}
+
 // test links the library into the test binary of a package. p is one of the variants that listing
 // with tests gives.
 func (in *injection) test(cmd *goCommand, p *packages.Package, seen map[string]bool) error {
@@ -237,8 +247,9 @@ func (in *injection) test(cmd *goCommand, p *packages.Package, seen map[string]b
 		return err
 	}
 	pkg := p.Name
-	// The library imports much of the standard library: from inside, that would be a cycle.
-	if below(cmd.std(), dir) {
+	// The library imports much of the standard library, and packages of its own module: from inside,
+	// that would be a cycle.
+	if below(cmd.std(), dir) || beneathLibrary(p.ForTest) {
 		pkg = strings.TrimSuffix(pkg, "_test") + "_test"
 	}
 	return in.add(filepath.Join(dir, "zz_ftgo_auto_test.go"), importFile(pkg, imp))

@@ -11,16 +11,23 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// Tracing a part of a program, and what it says when it was built without hooks.
+// work is a function to trace.
+//
+//go:noinline
+func work() { fmt.Println("working") }
+
+// Tracing a part of a program. A build without hooks says so.
 func Example() {
-	if err := ftrace.SetTracer("function_graph"); errors.Is(err, ftrace.ErrNotInstrumented) {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(strings.ToUpper("traced"))
+	err := ftrace.SetTracer("function_graph")
+	work()
 	ftrace.SetTracer("nop")
-	ftrace.WriteTrace(os.Stdout, nil)
-	// Output: this program was built without hooks: build it with "ftgo build", or "go build -toolexec ftgo"
+	if err == nil {
+		err = ftrace.WriteTrace(os.Stderr, nil)
+	}
+	if err != nil && !errors.Is(err, ftrace.ErrNotInstrumented) {
+		fmt.Println(err)
+	}
+	// Output: working
 }
 
 // A tracer of the program's own, which counts calls.
@@ -30,26 +37,31 @@ func ExampleRegisterTracer() {
 		Name: "count",
 		Func: func(*ftrace.Func, uintptr, *ftrace.Ops) { calls++ },
 	})
-	if err != nil {
-		fmt.Println("not counting:", err == ftrace.ErrNotInstrumented)
-		return
+	if err == nil {
+		err = ftrace.SetTracer("count")
 	}
-	ftrace.SetTracer("count")
-	// Output: not counting: true
+	work()
+	ftrace.SetTracer("nop")
+	fmt.Println(calls == 1 || errors.Is(err, ftrace.ErrNotInstrumented))
+	// Output:
+	// working
+	// true
 }
 
 // A tracer of entries with functions of its own, beside whatever else is on.
 func ExampleOps() {
 	var calls atomic.Int64
-	count := &ftrace.Ops{Name: "count", Func: func(*ftrace.Func, uintptr, *ftrace.Ops) { calls.Add(1) }}
-	if err := count.Register(); err != nil {
-		fmt.Println("not counting:", err == ftrace.ErrNotInstrumented)
-		return
+	count := &ftrace.Ops{
+		Name: "count",
+		Func: func(*ftrace.Func, uintptr, *ftrace.Ops) { calls.Add(1) },
 	}
-	fmt.Println(strings.ToUpper("traced"))
+	err := count.Register()
+	work()
 	count.Unregister()
-	fmt.Println(calls.Load())
-	// Output: not counting: true
+	fmt.Println(calls.Load() == 1 || errors.Is(err, ftrace.ErrNotInstrumented))
+	// Output:
+	// working
+	// true
 }
 
 // A tracer of returns, which keeps data for each call.
@@ -66,33 +78,41 @@ func ExampleGraphOps() {
 			return ftrace.Want
 		},
 		Return: func(c ftrace.Call, _ *ftrace.GraphOps, data []byte) {
-			if d := c.Duration(); d > time.Millisecond {
+			if d := c.Duration(); d > time.Second {
 				fmt.Println(c.Func.Name(), data[0], d)
 			}
 		},
 	}
-	fmt.Println(slow.Register() == ftrace.ErrNotInstrumented)
-	// Output: true
+	err := slow.Register()
+	work()
+	slow.Unregister()
+	fmt.Println(err == nil || errors.Is(err, ftrace.ErrNotInstrumented))
+	// Output:
+	// working
+	// true
 }
 
-// A trace of its own, of one package, beside the usual one.
+// A trace of its own, of one function, beside the usual one.
 func ExampleNewInstance() {
-	in, err := ftrace.NewInstance("http")
-	if err != nil {
-		fmt.Println("no instance:", err == ftrace.ErrNotInstrumented)
-		return
+	in, err := ftrace.NewInstance("work")
+	if err == nil {
+		defer in.Remove()
+		err = errors.Join(in.SetFilter("*.work"), in.SetTracer("function_graph"))
 	}
-	defer in.Remove()
-	in.SetFilter("net/http...")
-	in.SetTracer("function_graph")
-	// …
-	in.WriteTrace(os.Stdout, nil)
-	// Output: no instance: true
+	work()
+	if err == nil {
+		err = in.WriteTrace(os.Stderr, nil)
+	}
+	fmt.Println(err == nil || errors.Is(err, ftrace.ErrNotInstrumented))
+	// Output:
+	// working
+	// true
 }
 
 // Recording begins at one function, and ends at another.
 func ExampleSetTrigger() {
 	ftrace.SetTracingOn(false)
+	defer ftrace.SetTracingOn(true)
 	ftrace.SetTrigger("main.commit:traceon:1")
 	ftrace.SetTrigger("main.rollback:traceoff")
 	fmt.Println(ftrace.Triggers())

@@ -3,7 +3,7 @@
 // since the request began: what its goroutine did, and every other one. /report is slow every third
 // time.
 //
-//	ftgo run -inline=hook ./examples/flightrecorder -addr localhost:8080 -slow 20ms -dir /tmp &
+//	ftgo run ./examples/flightrecorder -addr localhost:8080 -slow 20ms -dir /tmp &
 //	curl 'localhost:8080/report?[1-3]'
 //	ftgo replay -g GOROUTINE /tmp/slow-1.ftgo     # as the server's log says
 package main
@@ -94,6 +94,7 @@ func report(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+//go:noinline
 func fetch(i int, slow bool) string {
 	if slow {
 		time.Sleep(30 * time.Millisecond)

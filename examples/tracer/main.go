@@ -1,7 +1,10 @@
 // Tracer registers a tracer of its own, which adds up how often each function was called and how
 // long its calls took.
 //
-//	ftgo run -inline=hook ./examples/tracer
+//	ftgo run ./examples/tracer
+//
+// Its small functions are kept out of their callers with go:noinline, so that a build that leaves
+// inlined functions alone traces them, too.
 package main
 
 import (
@@ -73,12 +76,14 @@ func work(n int) {
 	}
 }
 
+//go:noinline
 func sleepy(n int) {
 	for range n {
 		time.Sleep(time.Millisecond)
 	}
 }
 
+//go:noinline
 func busy(n int) int {
 	sum := 0
 	for i := range n * 100000 {

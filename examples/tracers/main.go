@@ -2,7 +2,10 @@
 // calls that waited, by a time that it keeps for each call. The third is an instance, which records
 // what a single goroutine does.
 //
-//	ftgo run -inline=hook ./examples/tracers
+//	ftgo run ./examples/tracers
+//
+// Its small functions are kept out of their callers with go:noinline, so that a build that leaves
+// inlined functions alone traces them, too.
 package main
 
 import (
@@ -65,18 +68,21 @@ func main() {
 	check(one.Remove())
 }
 
+//go:noinline
 func work(n int) {
 	for range 3 {
 		step(n)
 	}
 }
 
+//go:noinline
 func step(n int) {
 	if n%2 == 0 {
 		wait()
 	}
 }
 
+//go:noinline
 func wait() { time.Sleep(10 * time.Millisecond) }
 
 func check(err error) {

@@ -2,8 +2,11 @@
 // third time. /trace?path=/report&over=20ms waits until a request of that path takes that long or
 // longer, with the graph tracer on while one is served, and answers with the trace of that request.
 //
-//	ftgo run -inline=hook ./examples/web -addr localhost:8080 &
+//	ftgo run ./examples/web -addr localhost:8080 &
 //	curl 'localhost:8080/trace?path=/report&over=20ms'
+//
+// Its small functions are kept out of their callers with go:noinline, so that a build that leaves
+// inlined functions alone traces them, too.
 package main
 
 import (
@@ -119,6 +122,7 @@ func (s *server) report(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, render(rows))
 }
 
+//go:noinline
 func query(slow bool) []string {
 	var rows []string
 	for i := range 3 {
@@ -127,6 +131,7 @@ func query(slow bool) []string {
 	return rows
 }
 
+//go:noinline
 func fetch(i int, slow bool) string {
 	if slow {
 		time.Sleep(30 * time.Millisecond)
@@ -134,4 +139,5 @@ func fetch(i int, slow bool) string {
 	return fmt.Sprintf("row %d", i)
 }
 
+//go:noinline
 func render(rows []string) string { return strings.Join(rows, ", ") }

@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"bytes"
@@ -7,8 +7,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 
-	"github.com/ftgo/ftgo/internal/testprog/tracers/small"
+	"github.com/ftgo/ftgo/internal/selftest/small"
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
@@ -74,17 +75,18 @@ func values() {
 	(&small.Box{N: 5}).Minus()
 }
 
-// fgraphRetval: a returned -5 is shown in decimal and hex.
-func fgraphRetval() error {
-	defer off()
+// TestFgraphRetval: a returned -5 is shown in decimal and hex.
+func TestFgraphRetval(t *testing.T) {
+	begin(t)
+	defer off(t)
 	defer ftrace.SetOption("nofuncgraph-retval")
 	defer ftrace.SetOption("nofuncgraph-retval-hex")
-	must(ftrace.SetOption("funcgraph-retval"))
+	check(t, ftrace.SetOption("funcgraph-retval"))
 	shown := func(write func(*bytes.Buffer) error) string {
 		var b bytes.Buffer
-		must(write(&b))
+		check(t, write(&b))
 		var list []string
-		for _, m := range regexp.MustCompile(`(?:main|small)\.(\S+?)(?:\(\);)?(?: /\*)? ret=(\S+) \*/`).FindAllStringSubmatch(b.String(), -1) {
+		for _, m := range regexp.MustCompile(`(?:selftest|small)\.(\S+?)(?:\(\);)?(?: /\*)? ret=(\S+) \*/`).FindAllStringSubmatch(b.String(), -1) {
 			list = append(list, m[1]+"="+m[2])
 		}
 		return strings.Join(list, " ")
@@ -92,7 +94,7 @@ func fgraphRetval() error {
 	trace := func(b *bytes.Buffer) error { return ftrace.WriteTrace(b, nil) }
 	five32, five := "0xfffffffb", fmt.Sprintf("%#x", ^uintptr(4))
 	decimal := "minusFive=-5 minusFive32=-5 large=0xbeef yes=0x1 fails=0x0 two=0x3 lines=0x0 many=0xb generic[...]=-22 drops=0x0"
-	filters := [][]string{{"main.*", "!main.inner"}, {"main.*"}}
+	filters := [][]string{{"selftest.*", "!selftest.inner"}, {"selftest.*"}}
 	if slices.ContainsFunc(ftrace.AvailableFunctions(), func(f string) bool { return strings.HasSuffix(f, "small.(*Box).Minus") }) {
 		decimal += " (*Box).Minus=0xfb"
 		for i := range filters {
@@ -103,57 +105,53 @@ func fgraphRetval() error {
 
 	// Leaves, and calls with others below them.
 	for _, filter := range filters {
-		only("function_graph", filter...)
-		must(ftrace.SetNotrace("main.values", "main.outer", "main.middle"))
+		only(t, "function_graph", filter...)
+		check(t, ftrace.SetNotrace("selftest.values", "selftest.outer", "selftest.middle"))
 		values()
-		must(ftrace.SetTracer("nop"))
-		if err := expect("decimal", shown(trace), decimal); err != nil {
-			return err
-		}
-		must(ftrace.SetOption("funcgraph-retval-hex"))
-		err := expect("hex", shown(trace), hex)
-		must(ftrace.SetOption("nofuncgraph-retval-hex"))
-		if err != nil {
-			return err
-		}
+		check(t, ftrace.SetTracer("nop"))
+		expect(t, "decimal", shown(trace), decimal)
+		check(t, ftrace.SetOption("funcgraph-retval-hex"))
+		expect(t, "hex", shown(trace), hex)
+		check(t, ftrace.SetOption("nofuncgraph-retval-hex"))
 	}
 
 	// With a threshold, which leaves no entries.
-	must(ftrace.SetThreshold(1))
-	only("function_graph", "main.minusFive")
+	check(t, ftrace.SetThreshold(1))
+	only(t, "function_graph", "selftest.minusFive")
 	values()
-	must(ftrace.SetTracer("nop"))
-	err := expect("with a threshold", shown(trace), "minusFive=-5")
-	must(ftrace.SetThreshold(0))
+	check(t, ftrace.SetTracer("nop"))
+	expect(t, "with a threshold", shown(trace), "minusFive=-5")
+	check(t, ftrace.SetThreshold(0))
 
 	// An instance has the option for itself.
-	must(ftrace.SetOption("nofuncgraph-retval"))
-	in, e := ftrace.NewInstance("retval")
-	must(e)
+	check(t, ftrace.SetOption("nofuncgraph-retval"))
+	in, err := ftrace.NewInstance("retval")
+	check(t, err)
 	defer in.Remove()
-	must(in.SetOption("funcgraph-retval"))
-	must(in.SetFilter("main.two"))
-	must(in.SetTracer("function_graph"))
-	only("function_graph", "main.minusFive", "main.two")
+	check(t, in.SetOption("funcgraph-retval"))
+	check(t, in.SetFilter("selftest.two"))
+	check(t, in.SetTracer("function_graph"))
+	only(t, "function_graph", "selftest.minusFive", "selftest.two")
 	values()
-	err = errors.Join(err, expect("top", shown(trace), ""), expect("instance", shown(func(b *bytes.Buffer) error { return in.WriteTrace(b, nil) }), "two=0x3"))
+	expect(t, "top", shown(trace), "")
+	expect(t, "instance", shown(func(b *bytes.Buffer) error { return in.WriteTrace(b, nil) }), "two=0x3")
 
 	// A graph tracer that wants them, and one that does not.
 	got := map[string]string{}
 	note := func(c ftrace.Call, o *ftrace.GraphOps, _ []byte) {
 		word, ok := c.Retval()
-		got[o.Name+" "+c.Func.Name()] = fmt.Sprint(word, ok)
+		got[o.Name+" "+short(c.Func.Name())] = fmt.Sprint(word, ok)
 	}
 	with, without := &ftrace.GraphOps{Name: "with", Return: note, Retval: true}, &ftrace.GraphOps{Name: "without", Return: note}
 	for _, o := range []*ftrace.GraphOps{without, with} {
-		must(o.SetFilter("main.two", "main.fallsOver"))
-		must(o.Register())
+		check(t, o.SetFilter("selftest.two", "selftest.fallsOver"))
+		check(t, o.Register())
 	}
 	values()
-	must(with.Unregister())
-	must(in.SetTracer("nop"))
+	check(t, with.Unregister())
+	check(t, in.SetTracer("nop"))
 	values()
-	must(without.Unregister())
-	return errors.Join(err, expect("GraphOps", fmt.Sprint(got),
-		"map[with main.fallsOver:0 false with main.two:3 true without main.fallsOver:0 false without main.two:0 false]"))
+	check(t, without.Unregister())
+	expect(t, "GraphOps", fmt.Sprint(got),
+		"map[with selftest.fallsOver:0 false with selftest.two:3 true without selftest.fallsOver:0 false without selftest.two:0 false]")
 }
