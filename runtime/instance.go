@@ -18,7 +18,7 @@ import (
 // tracing/instances). Together they have as many tracers with returns as there may be in all, 16.
 //
 // The methods of an Instance may be called at any time and from any goroutine; from callbacks only
-// SetTracer, SetTracingOn, Marker, the getters and the methods that write. After Remove they return
+// SetTracer, SetTracingOn, the getters and the methods that write. After Remove they return
 // an error, or nothing.
 type Instance struct {
 	name  string
