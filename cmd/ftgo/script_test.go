@@ -159,8 +159,8 @@ func counts(ts *testscript.TestScript, neg bool, args []string) {
 
 var tableRow = regexp.MustCompile(`^.{24} +([0-9]+) .{60} +(.*)$`)
 
-// names TRACE NAME-%d ...: the goroutines of a graph with the option funcgraph-proc have these names,
-// besides main-1.
+// names TRACE NAME-%d ...: the goroutines of a graph with the option funcgraph-proc have these
+// names, besides main-1.
 func names(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: names TRACE NAME-%%d ...")

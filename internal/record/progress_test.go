@@ -34,7 +34,7 @@ func TestCounterCountsWhatIsCommitted(t *testing.T) {
 			t.Errorf("%s: count() = %d, %d, want %d, %d", when, n, lost, wantN, wantLost)
 		}
 	}
-	le.PutUint32(page(1)[tracefile.PCommit:], 12+2*tracefile.Extra) // 12 slots, of which 2 do not count
+	le.PutUint32(page(1)[tracefile.PCommit:], 12+2*tracefile.Extra) // 12 slots, 10 records
 	check("one page, not full", 10, 0)
 	le.PutUint32(page(1)[tracefile.PCommit:], 22+2*tracefile.Extra)
 	le.PutUint64(page(1)[tracefile.PEnd:], 1)

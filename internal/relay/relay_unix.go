@@ -27,7 +27,7 @@ var own = []os.Signal{
 // stops are the signals that stop a process. Notify would keep them from doing that.
 var stops = []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
 
-// notify has all signals sent to c except those that stop a process. Signals that are ignored
+// notify has all signals sent to c except the ones that stop a process. Signals that are ignored
 // follow when late is called.
 func notify(c chan os.Signal) (late func()) {
 	var now, then []os.Signal
