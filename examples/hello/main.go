@@ -2,8 +2,8 @@
 //
 //	ftgo live ./examples/hello
 //
-// go:noinline keeps its small functions out of their callers. So a build that leaves inlined
-// functions alone shows the same graph as one that hooks every function.
+// The directive go:noinline keeps its small functions out of their callers. So a build that leaves
+// inlined functions alone shows the same graph as one that hooks every function.
 //
 // It imports the library, so that FTGO_TRACER traces it when it was built with
 // "go build -toolexec ftgo". For "ftgo live" and "ftgo build" it would not have to.
