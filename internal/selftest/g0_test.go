@@ -6,7 +6,8 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// TestG0: hooks do nothing on a thread's own stack, whatever is on; the goroutine, which is in the middle of a call then, is none the worse for it.
+// TestG0: hooks do nothing on a thread's own stack, whatever is on; the goroutine, which is in the
+// middle of a call then, is none the worse for it.
 func TestG0(t *testing.T) {
 	begin(t)
 	if race {
