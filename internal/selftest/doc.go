@@ -7,6 +7,3 @@
 // Without hooks, as in go test ./..., its tests are skipped. docs/tests.md says which test is
 // which of the kernel's.
 package selftest
-
-// systemstack is runtime.systemstack: it calls a function on the stack of the thread, on its g0.
-func systemstack(fn func())
