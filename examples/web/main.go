@@ -101,7 +101,7 @@ func (s *server) trace(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	if busy {
-		http.Error(w, "somebody is waiting for a trace already", http.StatusConflict)
+		http.Error(w, "another request waits for a trace already", http.StatusConflict)
 		return
 	}
 	select {

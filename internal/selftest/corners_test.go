@@ -53,7 +53,8 @@ func (p *pair) same(t *testing.T) {
 
 func nothing(*ftrace.Func, uintptr, *ftrace.Ops) {}
 
-// TestDataKeeps: data comes back whatever the order in which tracers have come, and whatever callbacks do.
+// TestDataKeeps: data comes back whatever the order in which tracers have come, and whatever
+// callbacks do.
 func TestDataKeeps(t *testing.T) {
 	begin(t)
 	// The order of registration is not that of the bits for returns.
@@ -97,7 +98,7 @@ func TestDataKeeps(t *testing.T) {
 	check(t, d.Unregister())
 	d.same(t)
 
-	// Calls that were open when their tracer left give their data back, also while nobody is on.
+	// Calls that were open when their tracer left give their data back, also while no tracer is on.
 	check(t, ftrace.SetMaxStack(65535))
 	stay := &ftrace.GraphOps{Name: "stay", Return: func(ftrace.Call, *ftrace.GraphOps, []byte) {}}
 	check(t, stay.SetFilter("selftest.calls"))
@@ -134,7 +135,8 @@ func calls(n int, do func()) {
 	calls(n-1, do)
 }
 
-// TestCallbacksEndTheirGoroutine: a callback may end its goroutine, one that was called from a callback, too; its deferred functions are not in a callback.
+// TestCallbacksEndTheirGoroutine: a callback may end its goroutine, one that was called from a
+// callback, too; its deferred functions are not in a callback.
 func TestCallbacksEndTheirGoroutine(t *testing.T) {
 	begin(t)
 	for _, safe := range []bool{false, true} {
@@ -157,7 +159,8 @@ func TestCallbacksEndTheirGoroutine(t *testing.T) {
 	check(t, endedBy(g.Unregister))
 }
 
-// endedBy calls a function whose tracer ends its goroutine, and unregisters the tracer in a deferred function there.
+// endedBy calls a function whose tracer ends its goroutine, and unregisters the tracer in a
+// deferred function there.
 func endedBy(unregister func() error) (err error) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -168,7 +171,8 @@ func endedBy(unregister func() error) (err error) {
 	return err
 }
 
-// TestOpenForOthers: a call that was open when its tracer left returns to no one, whoever has the bit by then; and what a tracer skipped others do not.
+// TestOpenForOthers: a call that was open when its tracer left returns to no tracer, not to the
+// one that has its bit by then. What one tracer skips, others see.
 func TestOpenForOthers(t *testing.T) {
 	begin(t)
 	defer off(t)
@@ -247,7 +251,8 @@ func (s *slow) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestSlowReaders: a slow reader of a trace holds up nothing else, and may use the instance that it reads.
+// TestSlowReaders: a slow reader of a trace holds up nothing else, and may use the instance that
+// it reads.
 func TestSlowReaders(t *testing.T) {
 	begin(t)
 	defer off(t)
@@ -282,7 +287,7 @@ func TestSlowReaders(t *testing.T) {
 	check(t, ftrace.SetTrigger("!selftest.outer:snapshot"))
 }
 
-// TestFailsForItself: a callback that panics when its tracer has gone switches nobody else off.
+// TestFailsForItself: a callback that panics when its tracer has gone switches no other tracer off.
 func TestFailsForItself(t *testing.T) {
 	begin(t)
 	defer off(t)
@@ -332,7 +337,8 @@ func TestTriggerRules(t *testing.T) {
 	check(t, ftrace.SetTrigger("!selftest.inner:mine"))
 	check(t, ftrace.SetTrigger("!selftest.dynTestName:many"))
 
-	// One that waits for a package can be taken back, and one whose functions have all been taken back does not come again.
+	// One that waits for a package can be taken back, and one whose functions have all been taken
+	// back does not come again.
 	check(t, ftrace.SetTrigger("*:mod:not/there/yet:traceoff"))
 	check(t, ftrace.SetTrigger("!*:mod:not/there/yet:traceoff"))
 	check(t, ftrace.SetTrigger("selftest.dyn*:traceon"))
@@ -351,7 +357,7 @@ func TestTriggerRules(t *testing.T) {
 		expect(t, wrong, ftrace.SetTrigger(wrong+":traceon") != nil && ftrace.SetFilter(wrong) != nil, true)
 	}
 
-	// An instance's triggers end with it, also those that are under way.
+	// An instance's triggers end with it, also triggers that are under way.
 	stop := callers(4, runtime.Gosched)
 	for range 100 {
 		in := newInstance(t, "short", "nop")

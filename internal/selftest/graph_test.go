@@ -9,7 +9,8 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// TestFrameTest: a return that does not match its entry stops tracing with a report, or is passed over.
+// TestFrameTest: a return that does not match its entry stops tracing with a report, or is passed
+// over.
 func TestFrameTest(t *testing.T) {
 	begin(t)
 	before := ftrace.ReadStats().Mismatches
@@ -50,7 +51,8 @@ func TestFrameTest(t *testing.T) {
 	expect(t, "mismatches", ftrace.ReadStats().Mismatches-before, uint64(3))
 }
 
-// TestGraphStorage: what a user stores on entry is what its return gets (test_graph_storage_single and _multi).
+// TestGraphStorage: what a user stores on entry is what its return gets (test_graph_storage_single
+// and _multi).
 func TestGraphStorage(t *testing.T) {
 	begin(t)
 	type result struct{ entries, returns, wrong int }
@@ -132,7 +134,8 @@ func names(o *ftrace.GraphOps) *[]string {
 	return list
 }
 
-// TestGraphFilters: each user has its own filter, depth, set_graph_function and subtrees that it skips.
+// TestGraphFilters: each user has its own filter, depth, set_graph_function and subtrees that it
+// skips.
 func TestGraphFilters(t *testing.T) {
 	begin(t)
 	all := []string{"selftest.outer", "selftest.middle", "selftest.inner"}
@@ -235,7 +238,8 @@ func TestGraphBesideOthers(t *testing.T) {
 	}
 }
 
-// TestOpenCalls: calls that began before a user came, or return after it went, are not its; those of users that stay are.
+// TestOpenCalls: calls that began before a user came, or return after it went, are not its; the
+// calls of users that stay are.
 func TestOpenCalls(t *testing.T) {
 	begin(t)
 	stays := &ftrace.GraphOps{Name: "stays"}

@@ -23,7 +23,8 @@ func newInstance(t *testing.T, name, tracer string, filter ...string) *ftrace.In
 	return in
 }
 
-// TestFgraphMulti: the top one and three instances trace at once, each into its own buffer (fgraph-multi.tc).
+// TestFgraphMulti: the top one and three instances trace at once, each into its own buffer
+// (fgraph-multi.tc).
 func TestFgraphMulti(t *testing.T) {
 	begin(t)
 	all := []string{"selftest.outer", "selftest.middle", "selftest.inner"}
@@ -52,7 +53,7 @@ func TestFgraphMulti(t *testing.T) {
 		s := in.ReadStats()
 		expect(t, in.Name()+": written", s.Written, s.Entries)
 	}
-	// A limit of one is nobody else's.
+	// A limit of one holds for no other.
 	check(t, graph.SetMaxGraphDepth(1))
 	check(t, calls.SetTracingOn(false))
 	check(t, one.SetTracer("nop"))
@@ -130,8 +131,8 @@ func TestFgraphMulti(t *testing.T) {
 	}
 }
 
-// TestFgraphMultiFilter: filter and notrace of each; what is enabled is the union, and exactly what it was when an instance goes, in any order
-// (fgraph-multi-filter.tc).
+// TestFgraphMultiFilter: filter and notrace of each; what is enabled is the union, and exactly
+// what it was when an instance goes, in any order (fgraph-multi-filter.tc).
 func TestFgraphMultiFilter(t *testing.T) {
 	begin(t)
 	enabled := func() int { return len(ftrace.EnabledFunctions()) }
@@ -188,7 +189,8 @@ func TestFgraphMultiFilter(t *testing.T) {
 	}
 }
 
-// TestInstances: many make, use and remove instances at once, while others call: nothing breaks, and nothing is left (instance.tc).
+// TestInstances: many make, use and remove instances at once, while others call: nothing breaks,
+// and nothing is left (instance.tc).
 func TestInstances(t *testing.T) {
 	begin(t)
 	var makers sync.WaitGroup

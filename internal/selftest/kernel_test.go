@@ -14,8 +14,9 @@ import (
 	"github.com/ftgo/ftgo/runtime/stacktracer"
 )
 
-// The kernel's tests of ftrace (tools/testing/selftests/ftrace/test.d), each under its name, asked of a
-// Go program. Others of them are in the files of what they test: ops, instances, triggers, values.
+// The kernel's tests of ftrace (tools/testing/selftests/ftrace/test.d), each under its name, asked
+// of a Go program. Others of them are in the files of what they test: ops, instances, triggers,
+// values.
 
 // only traces the functions that match, or three of them without a filter.
 func only(t *testing.T, tracer string, filter ...string) {
@@ -90,7 +91,8 @@ func TestBasicRingbufferResize(t *testing.T) {
 	expect(t, "accounted for", s.Written, s.Entries+s.Overwritten+s.Dropped+s.Read)
 }
 
-// TestBasicTraceMarker: a marker stands in its place among the functions; a long one is split, and nothing of it is lost.
+// TestBasicTraceMarker: a marker stands in its place among the functions; a long one is split, and
+// nothing of it is lost.
 func TestBasicTraceMarker(t *testing.T) {
 	begin(t)
 	defer off(t)
@@ -184,7 +186,8 @@ func TestFgraphProfiler(t *testing.T) {
 	expect(t, "profile", profileOf(), "inner:2 middle:2 outer:3")
 }
 
-// TestFuncProfiler: a filter set while function tracer and profiler run still holds after the profiler stops; clearing it restores all functions.
+// TestFuncProfiler: a filter set while function tracer and profiler run still holds after the
+// profiler stops; clearing it restores all functions.
 func TestFuncProfiler(t *testing.T) {
 	begin(t)
 	defer off(t)
@@ -221,7 +224,8 @@ func TestFuncProfileStat(t *testing.T) {
 	expect(t, "off", profileOf(), "inner:4")
 }
 
-// TestFuncFilterPid: only one goroutine, or never that one; function-fork follows its children; notrace wins; for an instance, too.
+// TestFuncFilterPid: only one goroutine, or never that one; function-fork follows its children;
+// notrace wins; for an instance, too.
 func TestFuncFilterPid(t *testing.T) {
 	begin(t)
 	defer off(t)
@@ -277,7 +281,8 @@ func TestFuncFilterPid(t *testing.T) {
 	check(t, ftrace.SetOption("nofunction-fork"))
 }
 
-// TestFuncSetFtraceFile: what is read back is what was set; triggers survive a rewrite of the filter; !glob removes sets of triggers.
+// TestFuncSetFtraceFile: what is read back is what was set; triggers survive a rewrite of the
+// filter; !glob removes sets of triggers.
 func TestFuncSetFtraceFile(t *testing.T) {
 	begin(t)
 	defer off(t)

@@ -25,7 +25,8 @@ func counter(t *testing.T, name string, filter ...string) (*ftrace.Ops, *atomic.
 	return o, n
 }
 
-// TestStartupDynamicTracing: a filter on one function, one call, one record (trace_selftest_startup_dynamic_tracing).
+// TestStartupDynamicTracing: a filter on one function, one call, one record
+// (trace_selftest_startup_dynamic_tracing).
 func TestStartupDynamicTracing(t *testing.T) {
 	begin(t)
 	check(t, ftrace.Reset())
@@ -41,8 +42,8 @@ func TestStartupDynamicTracing(t *testing.T) {
 	expect(t, "lines", strings.Count(short(b.String()), ": selftest.dynTestName <-"), 1)
 }
 
-// TestOps: callbacks with filters of their own on two functions, while filters change and callbacks are unregistered in the order in which they were
-// registered (trace_selftest_ops).
+// TestOps: callbacks with filters of their own on two functions, while filters change and
+// callbacks are unregistered in the order in which they were registered (trace_selftest_ops).
 func TestOps(t *testing.T) {
 	begin(t)
 	probe1, n1 := counter(t, "probe1", "selftest.dynTestName")
@@ -91,7 +92,8 @@ func TestOps(t *testing.T) {
 	check(t, probe1.Unregister())
 }
 
-// TestFunctionRecursion: a callback that calls what is traced is not called for that, unless it says that it minds itself (trace_selftest_function_recursion).
+// TestFunctionRecursion: a callback that calls what is traced is not called for that, unless it
+// says that it minds itself (trace_selftest_function_recursion).
 func TestFunctionRecursion(t *testing.T) {
 	begin(t)
 	for _, safe := range []bool{false, true} {
@@ -274,8 +276,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestFunctionTracers is the session of the multiplexing patches.
-// It runs in a process of its own: a profile that was given a filter keeps it, and follows trace's no more.
+// TestFunctionTracers is the session of the multiplexing patches. It runs in a process of its own:
+// a profile that was given a filter keeps it, and follows trace's no more.
 func TestFunctionTracers(t *testing.T) {
 	begin(t)
 	if !alone(t) {
@@ -425,7 +427,7 @@ func TestFuncStackTracer(t *testing.T) {
 	deep(10)
 	var b bytes.Buffer
 	check(t, stacks.Write(&b))
-	// Each line: a function's frame, and all of those below it.
+	// Each line: a function's frame, and all frames below it.
 	lines := strings.Split(strings.TrimSpace(short(b.String())), "\n")
 	frames := 0
 	below := 0
@@ -483,8 +485,9 @@ func TestRegisterAndUnregister(t *testing.T) {
 	registerOften(t, max(5, *times/500), func() {})
 }
 
-// registerOften registers and unregisters two tracers so many times, while 16 goroutines call and do something between calls. Where that is nothing each keeps its P
-// as long as it may, 10 ms, and Unregister waits for those that lost it in a callback.
+// registerOften registers and unregisters two tracers so many times, while 16 goroutines call and
+// do something between calls. Where that is nothing each keeps its P as long as it may, 10 ms, and
+// Unregister waits for the goroutines that lost it in a callback.
 func registerOften(t *testing.T, times int, between func()) {
 	t.Helper()
 	stop := callers(16, between)

@@ -17,8 +17,8 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// Filters in these tests have names such as selftest.inner. What the library gives back has the import
-// path in front; short takes it away.
+// Filters in these tests have names such as selftest.inner. What the library gives back has the
+// import path in front; short takes it away.
 const path = "github.com/ftgo/ftgo/internal/selftest"
 
 func short(s string) string { return strings.ReplaceAll(s, path+".", "selftest.") }
@@ -50,8 +50,8 @@ var (
 	times = flag.Int("times", 300, "register and unregister so many times")
 )
 
-// begin is the first call of every test. Without hooks the test is skipped. After the test no function is
-// enabled, and no return stack has lost a call; only TestFrameTest makes mismatches.
+// begin is the first call of every test. Without hooks the test is skipped. After the test no
+// function is enabled, and no return stack has lost a call; only TestFrameTest makes mismatches.
 func begin(t *testing.T) {
 	t.Helper()
 	if errors.Is(ftrace.SetTracer("nop"), ftrace.ErrNotInstrumented) {
@@ -93,8 +93,8 @@ func restore() {
 	ftrace.StartHooks()
 }
 
-// alone reports whether the test has the process for itself. If not, it runs the test in a process of its
-// own.
+// alone reports whether the test has the process for itself. If not, it runs the test in a process
+// of its own.
 func alone(t *testing.T) bool {
 	t.Helper()
 	const key = "FTGO_SELFTEST_ALONE"
@@ -137,8 +137,8 @@ func text(t *testing.T, write func(io.Writer) error) string {
 	return b.String()
 }
 
-// seen returns the names of this package's functions in a trace, each with the number of times that it is
-// entered.
+// seen returns the names of this package's functions in a trace, each with the number of times
+// that it is entered.
 func seen(t *testing.T, write func(io.Writer) error) string {
 	t.Helper()
 	n := map[string]int{}

@@ -8,7 +8,8 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// TestFuncTraceonoffTriggers: what functions do besides being traced, with and without a number of times (func_traceonoff_triggers.tc, func_set_ftrace_file.tc).
+// TestFuncTraceonoffTriggers: what functions do besides being traced, with and without a number of
+// times (func_traceonoff_triggers.tc, func_set_ftrace_file.tc).
 func TestFuncTraceonoffTriggers(t *testing.T) {
 	begin(t)
 	check(t, ftrace.SetFilter("selftest.outer", "selftest.middle", "selftest.inner"))

@@ -13,7 +13,8 @@ import (
 	ftrace "github.com/ftgo/ftgo/runtime"
 )
 
-// What functions return (fgraph-retval.tc). Their bodies call, so that each is a function whatever the limit.
+// What functions return (fgraph-retval.tc). Their bodies call, so that each is a function whatever
+// the limit.
 
 //go:noinline
 func minusFive() int { inner(); return -5 }

@@ -23,8 +23,8 @@ const path = "github.com/ftgo/ftgo/internal/selftest/recorder"
 
 func short(s string) string { return strings.ReplaceAll(s, path+".", "recorder.") }
 
-// begin is the first call of every test. Without hooks the test is skipped. The recorder is whole after
-// a test, and the next one finds it empty, off, and with its usual size.
+// begin is the first call of every test. Without hooks the test is skipped. The recorder is whole
+// after a test, and the next one finds it empty, off, and with its usual size.
 func begin(t *testing.T) {
 	t.Helper()
 	if errors.Is(ftrace.SetTracer("nop"), ftrace.ErrNotInstrumented) {
@@ -332,7 +332,7 @@ func TestGraphFunctions(t *testing.T) {
 	}
 }
 
-// TestGoroutines: one, those that it starts, and all but one.
+// TestGoroutines: one, the goroutines that it starts, and all but one.
 func TestGoroutines(t *testing.T) {
 	begin(t)
 	family := func() {
@@ -449,7 +449,8 @@ func TestSleepTime(t *testing.T) {
 	t.Errorf("%v", ftrace.Profile())
 }
 
-// TestSnapshots: while recording goes on, what is written is whole: every goroutine's calls nest, up to where its oldest records were overwritten.
+// TestSnapshots: while recording goes on, what is written is whole: every goroutine's calls nest,
+// up to where its oldest records were overwritten.
 func TestSnapshots(t *testing.T) {
 	begin(t)
 	check(t, ftrace.SetBufferSize(1<<10))

@@ -1,1 +1,0 @@
-// systemstack has no body in Go.
