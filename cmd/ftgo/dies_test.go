@@ -5,9 +5,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -26,6 +28,10 @@ func dies(ts *testscript.TestScript, neg bool, args []string) {
 	if !known {
 		ts.Fatalf("there is no signal %s", args[0])
 	}
+	if sig != 0 && sig != syscall.SIGPIPE && signal.Ignored(sig) {
+		ts.Logf("signal %s is ignored here, and so it is in programs that are started from here", args[0])
+		return
+	}
 	run := func(program string) (state, fatal string) {
 		cmd := exec.Command(ts.MkAbs(program), args[1])
 		cmd.Dir = ts.MkAbs(".")
@@ -38,6 +44,7 @@ func dies(ts *testscript.TestScript, neg bool, args []string) {
 		stdout, err := cmd.StdoutPipe()
 		ts.Check(err)
 		ts.Check(cmd.Start())
+		defer time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }).Stop()
 		if sig != 0 {
 			out := bufio.NewReader(stdout)
 			_, err := out.ReadString('\n')
