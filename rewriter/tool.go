@@ -291,7 +291,7 @@ func assemble(args []string) error {
 		if src = PatchRuntimeAsm(File{a, src}, os.Getenv("GOARCH")); src == nil {
 			continue
 		}
-		if err := os.MkdirAll(dir, 0o777); err != nil {
+		if err := toolexec.Mkdir(dir); err != nil {
 			return err
 		}
 		file := filepath.Join(dir, filepath.Base(a))

@@ -98,7 +98,7 @@ func (g *guard) suspend() (resume func()) {
 
 // end removes the directory. died is the signal that this process is to die of, nil if none came.
 func (g *guard) end() (died os.Signal, err error) {
-	for range 20 { // compilers of a build that was interrupted may still write
+	for range 100 { // compilers of a build that was interrupted may still write
 		if err = os.RemoveAll(g.dir); err == nil {
 			break
 		}

@@ -7,8 +7,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,7 +156,16 @@ func ParseCompile(args []string) *Compile {
 // directory, which -trimpath removes from positions.
 func (c *Compile) Dir() (string, error) {
 	dir := filepath.Join(filepath.Dir(c.Output), "ftgo")
-	return dir, os.MkdirAll(dir, 0o777)
+	return dir, Mkdir(dir)
+}
+
+// Mkdir makes a directory unless it is there. It makes no directory above it: when a build was
+// interrupted, and its work directory removed, a tool that is late must not make it again.
+func Mkdir(dir string) error {
+	if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // Run runs the compiler on the given files instead of Files, and returns what it printed.
