@@ -89,7 +89,7 @@ func (f Flags) String() string {
 	return fmt.Sprintf("-pkg=%s -notrace=%s -inline=%s -std=%v", f.Pkg, f.Notrace, f.Inline, f.Std)
 }
 
-// Args returns the flags that are not at their defaults, as arguments whose names begin with
+// Args returns the flags that are not at their defaults, as arguments with names that begin with
 // prefix.
 func (f Flags) Args(prefix string) (args []string) {
 	for _, kv := range [][3]string{{"pkg", f.Pkg, ""}, {"notrace", f.Notrace, ""}, {"inline", f.Inline, "keep"}} {

@@ -159,7 +159,7 @@ func TestCallbacksEndTheirGoroutine(t *testing.T) {
 	check(t, endedBy(g.Unregister))
 }
 
-// endedBy calls a function whose tracer ends its goroutine, and unregisters the tracer in a
+// endedBy calls a function with a tracer that ends its goroutine, and unregisters the tracer in a
 // deferred function there.
 func endedBy(unregister func() error) (err error) {
 	var wg sync.WaitGroup
@@ -337,7 +337,7 @@ func TestTriggerRules(t *testing.T) {
 	check(t, ftrace.SetTrigger("!selftest.inner:mine"))
 	check(t, ftrace.SetTrigger("!selftest.dynTestName:many"))
 
-	// One that waits for a package can be taken back, and one whose functions have all been taken
+	// One that waits for a package can be taken back, and one with functions that have all been taken
 	// back does not come again.
 	check(t, ftrace.SetTrigger("*:mod:not/there/yet:traceoff"))
 	check(t, ftrace.SetTrigger("!*:mod:not/there/yet:traceoff"))

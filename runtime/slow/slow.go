@@ -4,8 +4,8 @@
 //	http.ListenAndServe(addr, &slow.Handler{Handler: mux, Limit: 100 * time.Millisecond})
 //
 // A tracer that is always on costs some ten nanoseconds a call of a traced function; SetFilter
-// keeps it to those that matter. The buffer is a ring, so it must be large enough to hold what all
-// goroutines do in the time of a slow request: see ftrace.SetBufferSize.
+// keeps it to the functions that matter. The buffer is a ring, so it must be large enough to hold
+// what all goroutines do in the time of a slow request: see ftrace.SetBufferSize.
 package slow
 
 import (
