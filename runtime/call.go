@@ -3,10 +3,11 @@ package ftrace
 import "time"
 
 // A Call is a traced call, as graph callbacks see it (struct ftrace_graph_ent and
-// struct ftrace_graph_ret). All but Func and Depth are known on return alone.
+// struct ftrace_graph_ret). Func, Depth and EntryTime are known on
+// entry, the rest on return.
 type Call struct {
 	Func    *Func
-	Depth   int    // calls below it on the goroutine's return stack
+	Depth   int    // of the return stack without it: 0 for the outermost traced call
 	Overrun uint32 // calls since entry that lay below the maximum depth
 
 	start, end uint64
@@ -23,8 +24,11 @@ type Call struct {
 // struct, if it is less than a word, comes with anything in the rest of the word.
 func (c *Call) Retval() (word uintptr, ok bool) { return c.retval, c.valued }
 
-// Duration returns how long the call took, to within the resolution of the clock.
+// Duration returns how long the call took, to within the resolution of the clock; 0 on entry.
 func (c *Call) Duration() time.Duration {
+	if c.end == 0 {
+		return 0
+	}
 	if c.end <= c.start || rt.Mono != 0 {
 		return time.Duration(c.end - c.start)
 	}
@@ -32,7 +36,14 @@ func (c *Call) Duration() time.Duration {
 }
 
 // EntryTime returns when the call began, by the monotonic clock of traces.
-func (c *Call) EntryTime() time.Duration { return time.Duration(nanoseconds(c.start)) }
+func (c *Call) EntryTime() time.Duration { return timeOf(c.start) }
 
-// ReturnTime returns when the call returned, by the monotonic clock of traces.
-func (c *Call) ReturnTime() time.Duration { return time.Duration(nanoseconds(c.end)) }
+// ReturnTime returns when the call returned, by the monotonic clock of traces; 0 on entry.
+func (c *Call) ReturnTime() time.Duration { return timeOf(c.end) }
+
+func timeOf(clock uint64) time.Duration {
+	if clock == 0 {
+		return 0
+	}
+	return time.Duration(nanoseconds(clock))
+}

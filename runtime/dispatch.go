@@ -258,7 +258,7 @@ func (d *dispatch) callOne(u *user) {
 	d.called = o
 	verdict := Want
 	if o.Entry != nil {
-		verdict = o.Entry(Call{Func: funcOf(d.site), Depth: int(d.depth)}, o, d.dataOf(u, true))
+		verdict = o.Entry(Call{Func: funcOf(d.site), Depth: int(d.depth), start: d.now}, o, d.dataOf(u, true))
 	}
 	switch verdict {
 	case Want:

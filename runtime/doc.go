@@ -5,11 +5,17 @@
 // "go build -toolexec ftgo". A hook that no tracer wants is one comparison with memory. SetTracer
 // switches a tracer on:
 //
+//	import ftrace "github.com/ftgo/ftgo/runtime"
+//
 //	ftrace.SetFilter("main.*")
 //	ftrace.SetTracer("function_graph")
 //	work()
 //	ftrace.SetTracer("nop")
 //	ftrace.WriteTrace(os.Stdout, nil)
+//
+// Functions of all packages have hooks, except the standard library's and functions that the
+// compiler inlines. Flags of the build change that: go build -toolexec "ftgo -inline=hook -std", or
+// the same flags in the environment variable FTGOFLAGS.
 //
 // In a program without hooks the package links and does nothing; what needs hooks returns
 // ErrNotInstrumented.
@@ -45,9 +51,9 @@
 //	FTGO_BUFFER      such as 64M: see SetBufferSize
 //	FTGO_CLOCK       see SetClock
 //	FTGO_OPTIONS     options, separated by commas: see SetOption
-//	FTGO_OUT         the file for the trace when the program ends, however it ends but by SIGKILL; %p
+//	FTGO_OUT         the file for the trace when the program ends, unless SIGKILL ends it; %p
 //	                 in it is the process's number. Standard error if it is not set
-//	FTGO_PROFILE     the same for the function profile, which needs no tracer
+//	FTGO_PROFILE     the same for the function profile, as WriteReport writes it. It needs no tracer
 //
 // # Tracers of the program's own
 //
@@ -55,7 +61,8 @@
 // call and see what it returned. Each has a filter of its own, and any number may be on beside the
 // tracer that SetTracer has chosen, up to 32 in all. RegisterTracer adds one that SetTracer chooses
 // by name. Their callbacks get a Func and a Call. Packages runtime/stacktracer and runtime/sampler
-// are made so.
+// are made so. A callback runs in the middle of whatever function was called: a lock that it takes
+// must not be held while hooked functions are called, or the callback waits for its own goroutine.
 //
 // # Hooks, return stacks and the pointers behind them
 //

@@ -35,7 +35,7 @@ func whyUnhooked(p pattern) (why string) {
 			continue
 		}
 		path, rest := splitName(string(name))
-		if n := nameIn(path, rest); rest != "" && !strings.HasPrefix(rest, hook.Prefix) && p.match(&n) {
+		if n := nameIn(path, rest); rest != "" && rest != "init" && !strings.HasPrefix(rest, hook.Prefix) && p.match(&n) {
 			return n.full + " has no hook: " + whyNone(path)
 		}
 	}

@@ -79,7 +79,8 @@ func nameTaken(name string) bool {
 		slices.ContainsFunc(instances, func(in *Instance) bool { return in.name == name })
 }
 
-// Instances returns the names of the instances, in the order in which they were made.
+// Instances returns the names of the instances that NewInstance has made, in that order, without
+// Default.
 func Instances() []string {
 	ctl.Lock()
 	defer ctl.Unlock()
@@ -90,7 +91,7 @@ func Instances() []string {
 	return names
 }
 
-// FindInstance returns the instance of a name; nil if there is none.
+// FindInstance returns the instance that NewInstance has made under a name; nil if there is none.
 func FindInstance(name string) *Instance {
 	ctl.Lock()
 	defer ctl.Unlock()

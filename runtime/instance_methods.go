@@ -13,8 +13,9 @@ import (
 // SetTracer switches to another tracer, from any to any, while the program runs (current_tracer):
 // "function_graph", "function", "nop", or one of RegisterTracer. Calls in progress lose nothing but
 // their returns, which no tracer records. Records of another tracer that are still in the buffer
-// are gone; a switch to nop leaves them to be read. Tracers of the program's own may be on in
-// several instances.
+// are gone; a switch to nop leaves them to be read. Records of the same tracer stay, too, and new
+// ones follow them: Reset empties the buffer. Tracers of the program's own may be on in several
+// instances.
 //
 // The error says which tracers there are if name is not one of them.
 func (in *Instance) SetTracer(name string) error {
@@ -134,7 +135,8 @@ func (in *Instance) GraphNotrace() []string {
 }
 
 // SetMaxGraphDepth limits the graph tracer to calls of at most that depth, 1 to 65535, of the
-// goroutine's return stack, which all tracers share (max_graph_depth); 0 is no limit.
+// goroutine's return stack, which all tracers share (max_graph_depth): 1 traces the outermost calls
+// alone. 0 is no limit.
 func (in *Instance) SetMaxGraphDepth(depth int) error {
 	if depth < 0 || depth > 65535 {
 		return fmt.Errorf("max_graph_depth is 0, for no limit, to 65535, not %d", depth)

@@ -124,7 +124,7 @@ func (p *processor) growStats(id uint32) {
 // P; see SetOption.
 func StartProfile() error { return setProfile(true) }
 
-// StopProfile ends it. What was counted stays.
+// StopProfile stops counting. What was counted stays, until ResetProfile.
 func StopProfile() error { return setProfile(false) }
 
 func setProfile(on bool) error {

@@ -17,7 +17,7 @@ import (
 // is written keeps to all of them.
 type Selection struct {
 	Goroutines []uint64      // numbers of goroutines, as Goid returns them
-	Since      time.Time     // what happened since
+	Since      time.Time     // what happened since; of a call that began before, its return
 	Until      time.Time     // what happened until then
 	Last       time.Duration // what happened in so long a time before now
 	Functions  []string      // calls of the functions that these patterns name, as SetFilter takes them, and what they call

@@ -182,3 +182,30 @@ func fileLine(name string) (file string, line int) {
 	}
 	return file, line
 }
+
+// TestCallTimes compares what a Call says on entry with what it says on return.
+func TestCallTimes(t *testing.T) {
+	begin(t)
+	var entry, entryEnd, again, end, took time.Duration
+	o := &ftrace.GraphOps{
+		Name: "times",
+		Entry: func(c ftrace.Call, _ *ftrace.GraphOps, _ []byte) ftrace.Verdict {
+			entry, entryEnd, took = c.EntryTime(), c.ReturnTime(), c.Duration()
+			return ftrace.Want
+		},
+		Return: func(c ftrace.Call, _ *ftrace.GraphOps, _ []byte) { again, end = c.EntryTime(), c.ReturnTime() },
+	}
+	o.SetFilter("selftest.inner")
+	if err := o.Register(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(10 * time.Millisecond) // the clock's rate is known the better the longer it was read
+	inner()
+	o.Unregister()
+	if entryEnd != 0 || took != 0 {
+		t.Errorf("on entry the call has returned at %v, after %v", entryEnd, took)
+	}
+	if d := again - entry; entry <= 0 || d < -time.Millisecond || d > time.Millisecond || end < again {
+		t.Errorf("the call began at %v and at %v, and returned at %v", entry, again, end)
+	}
+}
