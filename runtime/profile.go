@@ -198,19 +198,18 @@ func eachStat(do func(p *processor, id uint32, s *hook.Stat)) {
 // their goroutines use them: their memory stays, a frame is whole or the one before it in its
 // place.
 func eachOpenCall(do func(id uint32, d, below uint64)) {
-	if !profile.on() && !profile.wanted {
+	if !profile.wanted {
 		return
 	}
 	type openCall struct {
 		id       uint32
 		d, below uint64
 	}
-	var calls []openCall
 	rt.Lock()
 	n := 0
 	eachGoroutine(func(g *goroutine) { n += int(max(0, g.Depth)) })
 	rt.Unlock()
-	calls = make([]openCall, 0, n+100) // nothing may be allocated under the lock
+	calls := make([]openCall, 0, n+100) // nothing may be allocated under the lock
 	sites := tables.sites
 	rt.Lock()
 	now := rt.Clock()
@@ -231,7 +230,7 @@ func eachOpenCall(do func(id uint32, d, below uint64)) {
 			d := now - f.Start
 			if profile.awake {
 				slept := g.Slept - f.Slept
-				if parked := atomic.LoadUint64(&g.Parked); parked != 0 && parked < now {
+				if parked := g.Parked; parked != 0 && parked < now { // no atomic load: words of 4 bytes may not align it
 					slept += now - parked
 				}
 				d -= min(d, slept)
